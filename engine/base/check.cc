@@ -1,0 +1,13 @@
+#include "engine/base/check.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace tailrace {
+
+void check_failed(const char* expression, const char* file, int line) {
+  std::fprintf(stderr, "CHECK failed: %s at %s:%d\n", expression, file, line);
+  std::abort();
+}
+
+}  // namespace tailrace
