@@ -1,8 +1,9 @@
-// RecordBatch v2 (KIP-98): a view over the 61-byte header that is followed by the records, and the checks that a batch from
-// a client must pass. The engine stores the bytes as they are; only base offset and partition leader epoch are set, which
-// lie before the checksummed part.
+// RecordBatch v2 (KIP-98): a view over the 61-byte header that is followed by the records, and the checks that a batch
+// from a client must pass. The engine stores the bytes as they are; only base offset and partition leader epoch are
+// set, which lie before the checksummed part.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/base/bytes.h"
@@ -12,8 +13,8 @@
 namespace tailrace::record {
 
 constexpr std::size_t kBatchHeaderSize = 61;
-constexpr std::size_t kLogOverhead = 12;      // base offset and length, before what `length` counts
-constexpr std::size_t kCrcStart = 21;         // first byte that the CRC covers (attributes)
+constexpr std::size_t kLogOverhead = 12;  // base offset and length, before what `length` counts
+constexpr std::size_t kCrcStart = 21;     // first byte that the CRC covers (attributes)
 constexpr std::int8_t kMagicV2 = 2;
 
 enum class Compression : std::uint8_t { none = 0, gzip = 1, snappy = 2, lz4 = 3, zstd = 4 };
@@ -28,13 +29,13 @@ constexpr std::int16_t kDeleteHorizonBit = 0x40;
 // The header's fields in host order; 61 bytes on disk and wire.
 struct BatchHeader {
   Offset base_offset = 0;
-  std::int32_t batch_length = 0;            // bytes after this field: 49 and the records
+  std::int32_t batch_length = 0;  // bytes after this field: 49 and the records
   LeaderEpoch partition_leader_epoch = -1;
   std::int8_t magic = kMagicV2;
   std::uint32_t crc = 0;
   std::int16_t attributes = 0;
   std::int32_t last_offset_delta = 0;
-  TimestampMs base_timestamp = 0;           // or the delete horizon, with kDeleteHorizonBit
+  TimestampMs base_timestamp = 0;  // or the delete horizon, with kDeleteHorizonBit
   TimestampMs max_timestamp = 0;
   ProducerId producer_id = kNoProducerId;
   ProducerEpoch producer_epoch = -1;
@@ -58,12 +59,18 @@ struct BatchHeader {
 BatchHeader read_header(const std::byte* from);
 void write_header(const BatchHeader& header, std::byte* to);  // 61 bytes
 
-// The checksum over attributes..end of a whole batch of `bytes`.
+// The sequence `by` records after `sequence` (both >= 0): after 2^31-1 comes 0.
+std::int32_t increment_sequence(std::int32_t sequence, std::int32_t by);
+
+// The checksum over attributes..end of a whole batch, which must be no shorter than kCrcStart.
 std::uint32_t compute_crc(Bytes batch);
 
-// Checks of one batch that a client produced (LogValidator, DefaultRecordBatch.ensureValid): `bytes` must be exactly one
-// batch. Errors: corrupt (length, CRC), unsupported (magic other than 2), invalid_record (count and offset deltas do not
-// agree, base offset, control batch, sequences without producer or the reverse, unknown compression bits).
+// Checks of what a client produced to one partition (ProduceRequest.validateRecords,
+// UnifiedLog.analyzeAndValidateRecords, LogValidator.validateBatch): `batch` must be exactly one batch. The records
+// inside are not looked at (validate.h does that). Errors: corrupt (length, unknown magic, CRC), invalid_record (no
+// whole batch, more than one, magic 0 or 1, base offset not 0, count and offset range do not agree, control batch,
+// producer id without sequence, unknown compression bits). A sequence without a producer id is fine, as in Kafka:
+// clients that are not idempotent send -1 or 0.
 Result<BatchHeader> check_produced(Bytes batch);
 
 }  // namespace tailrace::record
