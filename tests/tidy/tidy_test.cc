@@ -269,35 +269,41 @@ TEST(Tidy, TheWorldIsReachedThroughIo) {
 
 // An error code that a switch forgets must be a compiler warning and not a default.
 TEST(Tidy, SwitchesOverErrorCodesHaveNoDefault) {
-  static const std::regex error_case(R"(\bcase\s+(\w+::)*(Code|ErrorCode|Errors)::\w+\s*:)");
-  static const std::regex default_label(R"(\bdefault\s*:)");
+  static const std::regex token(R"(\bswitch\b|\bcase\s+(\w+::)*(Code|ErrorCode|Errors)::|\bdefault\s*:|[{}])");
+  struct Open {
+    std::size_t depth = 0;
+    bool over_errors = false;
+    std::size_t default_line = 0;
+    bool has_default = false;
+  };
   for (const SourceFile& file : tree()) {
-    struct Open {
-      std::size_t depth;
-      bool over_errors = false;
-      std::size_t default_line = 0;  // 1-based, 0 for none
-    };
     std::vector<Open> switches;
     std::size_t depth = 0;
-    bool switch_head = false;
+    bool in_switch_head = false;
     for (std::size_t i = 0; i < file.code.size(); ++i) {
       const std::string& line = file.code[i];
-      if (!switches.empty() && std::regex_search(line, error_case)) switches.back().over_errors = true;
-      if (!switches.empty() && std::regex_search(line, default_label)) switches.back().default_line = i + 1;
-      if (line.find("switch (") != std::string::npos) switch_head = true;
-      for (const char c : line) {
-        if (c == '{') {
+      for (std::sregex_iterator at(line.begin(), line.end(), token), end; at != end; ++at) {
+        const std::string word = at->str();
+        if (word == "switch") {
+          in_switch_head = true;
+        } else if (word == "{") {
           ++depth;
-          if (switch_head) switches.push_back(Open{depth}), switch_head = false;
-        } else if (c == '}') {
+          if (in_switch_head) switches.push_back(Open{.depth = depth});
+          in_switch_head = false;
+        } else if (word == "}") {
           if (!switches.empty() && switches.back().depth == depth) {
-            const Open& closed = switches.back();
-            if (closed.over_errors && closed.default_line != 0) {
-              found(file, closed.default_line - 1, "a switch over error codes names every code and has no default");
-            }
+            const Open closed = switches.back();
             switches.pop_back();
+            if (closed.over_errors && closed.has_default) {
+              found(file, closed.default_line, "a switch over error codes names every code and has no default");
+            }
           }
           if (depth > 0) --depth;
+        } else if (!switches.empty() && word.starts_with("case")) {
+          switches.back().over_errors = true;
+        } else if (!switches.empty()) {
+          switches.back().has_default = true;
+          switches.back().default_line = i;
         }
       }
     }
@@ -319,9 +325,10 @@ TEST(Tidy, LinesAreShortAndHaveNoTabs) {
   for (const SourceFile& file : tree()) {
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       const std::string& line = file.lines[i];
-      // A table of data or a pattern that can't be broken may say so.
-      const bool raw = line.find("R\"") != std::string::npos;
-      if (width(line) > 120 && !raw) found(file, i, "wider than 120 columns");
+      // clang-format holds code at 120 and leaves alone what it can't break: a string, or prose in a comment.
+      const bool is_text = line.find('"') != std::string::npos;
+      const bool is_comment = line.find("//") != std::string::npos;
+      if (width(line) > (is_comment ? 132 : 120) && !is_text) found(file, i, "wider than 120 columns");
       if (line.find('\t') != std::string::npos) found(file, i, "a tab");
       if (!line.empty() && (line.back() == ' ' || line.back() == '\r')) found(file, i, "space at the end of the line");
     }
