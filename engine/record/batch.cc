@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kBaseOffsetAt = 0;
 constexpr std::size_t kLengthAt = 8;
 constexpr std::size_t kLeaderEpochAt = 12;
-constexpr std::size_t kMagicAt = 16;
 constexpr std::size_t kCrcAt = 17;
 constexpr std::size_t kAttributesAt = kCrcStart;
 constexpr std::size_t kLastOffsetDeltaAt = 23;
@@ -25,7 +24,6 @@ constexpr std::size_t kRecordCountAt = 57;
 
 // Below this length not even a message of magic 0 fits (crc, magic, attributes, two sizes).
 constexpr std::int32_t kLengthMin = 14;
-constexpr std::size_t kSizeUpToMagic = 17;
 
 // Finds the only batch in what a client sent for a partition (ProduceRequest.validateRecords,
 // ByteBufferLogInputStream).
@@ -34,7 +32,7 @@ Result<void> check_single_batch(Bytes batch) {
   const auto length = load_big_endian<std::int32_t>(batch.data() + kLengthAt);
   if (length < kLengthMin) return failure(Code::corrupt, "length of a record batch is too small");
   if (batch.size() < kSizeUpToMagic) return failure(Code::invalid_record, "no whole record batch");
-  const auto magic = load_big_endian<std::int8_t>(batch.data() + kMagicAt);
+  const auto magic = load_big_endian<std::int8_t>(batch.data() + kMagicPosition);
   if (magic < 0 || magic > kMagicV2) return failure(Code::corrupt, "unknown magic of a record batch");
   const std::size_t size = kLogOverhead + static_cast<std::size_t>(length);
   if (batch.size() < size) return failure(Code::invalid_record, "no whole record batch");
@@ -61,7 +59,7 @@ BatchHeader read_header(const std::byte* from) {
       .base_offset = load_big_endian<std::int64_t>(from + kBaseOffsetAt),
       .batch_length = load_big_endian<std::int32_t>(from + kLengthAt),
       .partition_leader_epoch = load_big_endian<std::int32_t>(from + kLeaderEpochAt),
-      .magic = load_big_endian<std::int8_t>(from + kMagicAt),
+      .magic = load_big_endian<std::int8_t>(from + kMagicPosition),
       .crc = load_big_endian<std::uint32_t>(from + kCrcAt),
       .attributes = load_big_endian<std::int16_t>(from + kAttributesAt),
       .last_offset_delta = load_big_endian<std::int32_t>(from + kLastOffsetDeltaAt),
@@ -78,7 +76,7 @@ void write_header(const BatchHeader& header, std::byte* to) {
   store_big_endian(to + kBaseOffsetAt, header.base_offset);
   store_big_endian(to + kLengthAt, header.batch_length);
   store_big_endian(to + kLeaderEpochAt, header.partition_leader_epoch);
-  store_big_endian(to + kMagicAt, header.magic);
+  store_big_endian(to + kMagicPosition, header.magic);
   store_big_endian(to + kCrcAt, header.crc);
   store_big_endian(to + kAttributesAt, header.attributes);
   store_big_endian(to + kLastOffsetDeltaAt, header.last_offset_delta);

@@ -13,8 +13,10 @@
 namespace tailrace::record {
 
 constexpr std::size_t kBatchHeaderSize = 61;
-constexpr std::size_t kLogOverhead = 12;  // base offset and length, before what `length` counts
-constexpr std::size_t kCrcStart = 21;     // first byte that the CRC covers (attributes)
+constexpr std::size_t kLogOverhead = 12;    // base offset and length, before what `length` counts
+constexpr std::size_t kCrcStart = 21;       // first byte that the CRC covers (attributes)
+constexpr std::size_t kMagicPosition = 16;  // of the magic byte, in every format; so many and one bytes tell the format
+constexpr std::size_t kSizeUpToMagic = 17;
 constexpr std::int8_t kMagicV2 = 2;
 
 enum class Compression : std::uint8_t { none = 0, gzip = 1, snappy = 2, lz4 = 3, zstd = 4 };

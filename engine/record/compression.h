@@ -24,6 +24,8 @@ class Scratch {
   [[nodiscard]] MutableBytes mutable_bytes() { return {data_.get(), size_}; }
 
   void clear() { size_ = 0; }
+  // Forgets what is behind the first `size` bytes.
+  void truncate(std::size_t size) { size_ = size < size_ ? size : size_; }
   // Room for `more` bytes behind size(), whose contents are undefined until added; the start of that room.
   std::byte* grow(std::size_t more) {
     if (capacity_ - size_ < more) reallocate(size_ + more);
@@ -45,10 +47,10 @@ class Scratch {
   std::size_t capacity_ = 0;
 };
 
-// Appends to `out` what `packed` unpacks to, at most `bytes_max` of it. `magic` is that of the batch: LZ4 frames of
-// magic 0 carry a header checksum that old clients computed wrongly (KAFKA-3160); it is not checked in any.
-// Compression::none copies. Errors: corrupt, too_large (more than bytes_max), unsupported (unknown codec); `out` then
-// has what it had before.
+// Appends to `out` what `packed` unpacks to, at most `bytes_max` of it. `magic` is that of the batch: below 2 the
+// header checksum of an LZ4 frame is passed over, since old clients computed it wrongly (KAFKA-3160). Compression::none
+// copies. Errors: corrupt, too_large (more than bytes_max), unsupported (unknown codec); `out` then has what it had
+// before.
 Result<void> decompress(Compression codec, Bytes packed, std::int8_t magic, std::size_t bytes_max, Scratch& out);
 
 // Appends `plain`, compressed as Kafka's clients do it: gzip at level 6, snappy in snappy-java's framing with blocks of

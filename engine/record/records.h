@@ -45,7 +45,8 @@ struct Record {
   std::optional<Bytes> value;
   Headers headers;
   std::uint32_t size_bytes = 0;  // with its length prefix
-  // Magic 0 and 1 only.
+  std::int8_t magic = kMagicV2;
+  // Magic 0 and 1 only: the message's own checksum.
   std::uint32_t crc = 0;
   bool crc_is_valid = true;
 };
@@ -71,12 +72,16 @@ class Records {
   [[nodiscard]] Bytes uncompressed() const { return all_; }
 
  private:
+  static Result<Records> open_v2(Bytes batch, Scratch& scratch, std::size_t bytes_max);
+  static Result<Records> open_legacy(Bytes entry, Scratch& scratch, std::size_t bytes_max);
+  Result<bool> next_v2(Record& record);
   Result<bool> next_legacy(Record& record);
 
   BatchHeader header_;
   Bytes all_;
   Bytes left_;
   std::int32_t count_left_ = 0;
+  bool is_wrapped_ = false;
   Offset legacy_offset_base_ = 0;  // added to the inner offsets of a wrapped message set
 };
 
