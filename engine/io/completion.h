@@ -34,27 +34,39 @@ class CompletionQueue {
     completion.next = nullptr;
     (tail_ == nullptr ? head_ : tail_->next) = &completion;
     tail_ = &completion;
+    ++size_;
   }
   [[nodiscard]] bool empty() const { return head_ == nullptr; }
   // Runs what is queued now; completions queued meanwhile wait for the next call. Returns how many ran.
   std::uint64_t run() {
-    Completion* completion = head_;
-    head_ = tail_ = nullptr;
     std::uint64_t count = 0;
-    while (completion != nullptr) {
-      Completion* const next = completion->next;
-      CHECK(completion->pending);
-      completion->pending = false;
-      completion->function(completion->owner, completion->result);
-      completion = next;
-      ++count;
+    for (std::uint64_t limit = size_; count < limit && head_ != nullptr; ++count) {
+      Completion& completion = *head_;
+      head_ = completion.next;
+      if (head_ == nullptr) tail_ = nullptr;
+      --size_;
+      CHECK(completion.pending);
+      completion.pending = false;
+      completion.function(completion.owner, completion.result);
     }
     return count;
+  }
+  // Takes a completion out, so that it does not run; nothing happens when it is not queued.
+  void remove(const Completion& completion) {
+    Completion* before = nullptr;
+    for (Completion* each = head_; each != nullptr; before = each, each = each->next) {
+      if (each != &completion) continue;
+      (before == nullptr ? head_ : before->next) = each->next;
+      if (tail_ == each) tail_ = before;
+      --size_;
+      return;
+    }
   }
 
  private:
   Completion* head_ = nullptr;
   Completion* tail_ = nullptr;
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace tailrace::io

@@ -43,10 +43,10 @@ class Io {
   void arm(Timer& timer, Instant due) { timers_.arm(timer, due); }
   void disarm(Timer& timer) { timers_.disarm(timer); }
 
-  // Sockets. An operation on a socket ends its completion with a count, 0 at the end of the stream, or -errno.
-  // At most one receive and one send or send_file may be in flight on a socket. Before close, shutdown ends what
-  // is in flight; the owner waits for those completions and then closes.
-  // Resolves a name, binds and listens; in use: Error with system_error EADDRINUSE.
+  // Sockets. A receive, send or send_file moves all the bytes asked for; its result is their number, fewer only where the stream
+  // (or the file) ended, or -errno. At most one receive and one send or send_file may be in flight on a socket. Before close,
+  // shutdown ends what is in flight; the owner waits for those completions and then closes.
+  // Resolves a name, binds and listens. Error: system_error is EADDRINUSE where the port is taken.
   virtual Result<Socket> listen(const Address& address, int backlog) = 0;
   virtual Result<Address> local_address(Socket socket) = 0;
   virtual Result<Address> peer_address(Socket socket) = 0;
@@ -58,10 +58,12 @@ class Io {
   virtual void shutdown(Socket socket) = 0;
   virtual void close(Socket socket) = 0;
 
-  // Waits until a plain descriptor (eventfd, signalfd, Unix socket) is readable; the caller reads it. Result: 0 or -errno.
-  // cancel makes a pending wait complete with -ECANCELED, soon.
+  // Waits until a plain descriptor (eventfd, signalfd, Unix socket; non-blocking) becomes readable. Result: 0 or -errno. Edges
+  // count, not levels: after the completion the caller reads until EAGAIN (an eventfd need not be read at all), then waits
+  // again; there may be spurious completions. Before closing such a descriptor (or a listener), forget it: what is in flight
+  // on it is dropped, and its completions do not run.
   virtual void wait_readable(int descriptor, Completion& done) = 0;
-  virtual void cancel_wait(Completion& done) = 0;
+  virtual void forget(int descriptor) = 0;
 
   // One turn of the loop: submits what was started, waits until something completes or a timer is due (not at all
   // when `poll` is set), then runs completions and due timers. Returns how many ran.

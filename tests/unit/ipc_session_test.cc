@@ -1,0 +1,192 @@
+// Two ends of a session in one process, each with a loop of its own, as two processes would have.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "engine/ipc/session.h"
+
+namespace tailrace::ipc {
+namespace {
+
+struct End {
+  std::unique_ptr<io::Io> io = std::move(*io::make_io());
+  std::unique_ptr<Bell> bell = std::move(*Bell::create(*io));
+};
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    char pattern[] = "/tmp/tailrace-ipc-XXXXXX";
+    directory_ = ::mkdtemp(pattern);
+    path_ = directory_ + "/s.sock";
+    listener_ = std::move(*Listener::create(*server_.io, *server_.bell, path_,
+                                            [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
+  }
+  ~SessionTest() override {
+    server_link_.reset();
+    client_link_.reset();
+    connector_.reset();
+    listener_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  void turn() {
+    server_.io->turn(true);
+    client_.io->turn(true);
+  }
+  void open(SessionShape shape) {
+    connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, shape,
+                                             [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
+    connector_->connect();
+    while (client_link_ == nullptr || server_link_ == nullptr) turn();
+  }
+
+  std::string directory_;
+  std::string path_;
+  End server_;
+  End client_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<Connector> connector_;
+  std::unique_ptr<SocketLink> server_link_;
+  std::unique_ptr<SocketLink> client_link_;
+};
+
+TEST_F(SessionTest, CarriesRecordsArenaAndFiles) {
+  SharedMemory arena = std::move(*SharedMemory::create("arena", 1 << 20));
+  open({.role = Role::broker, .ring_bytes = 4096, .arena = &arena});
+  EXPECT_EQ(server_link_->peer_role(), Role::broker);
+  arena.bytes()[77] = std::byte{42};
+  EXPECT_EQ(server_link_->arena()[77], std::byte{42});
+
+  std::memcpy(client_link_->producer().reserve(7, 5), "hello", 5);
+  EXPECT_EQ(server_link_->consumer().next().type, kPaddingType);  // not published yet
+  client_link_->publish();
+  const RingRecord record = server_link_->consumer().next();
+  EXPECT_EQ(record.type, 7u);
+  EXPECT_EQ(as_text(record.payload), "hello");
+
+  io::File file = *server_.io->files().open(directory_ + "/f", io::OpenMode::create);
+  ASSERT_TRUE(server_.io->files().write(file, as_bytes("content"), 0));
+  io::File passed;
+  client_link_->on_file = [&](std::uint64_t id, io::File got) {
+    EXPECT_EQ(id, 99u);
+    passed = got;
+  };
+  ASSERT_TRUE(server_link_->send_file(99, file));
+  client_link_->receive_files();
+  ASSERT_TRUE(passed);
+  char text[8] = {};
+  EXPECT_EQ(::pread(passed.handle, text, 7, 0), 7);
+  EXPECT_STREQ(text, "content");
+  ::close(passed.handle);
+  server_.io->files().close(file);
+}
+
+TEST_F(SessionTest, ThePeersDeathIsTheEndOfTheSocket) {
+  open({.role = Role::broker, .ring_bytes = 4096});
+  bool told = false;
+  server_link_->on_closed = [&] { told = true; };
+  client_link_.reset();
+  while (!told) turn();
+  EXPECT_FALSE(server_link_->open());
+  EXPECT_FALSE(server_link_->send_file(1, io::File{0}));
+}
+
+TEST_F(SessionTest, AClientConnectsWhenTheServerAppearsLater) {
+  listener_.reset();
+  connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
+                                           [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
+  connector_->connect();
+  for (int i = 0; i < 100; ++i) turn();
+  listener_ = std::move(*Listener::create(*server_.io, *server_.bell, path_,
+                                          [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
+  while (client_link_ == nullptr) turn();
+}
+
+TEST_F(SessionTest, StrangersAreRefused) {
+  const auto greet = [&](const void* bytes, std::size_t size) {
+    const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path_.c_str());
+    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::send(socket, bytes, size, 0), static_cast<ssize_t>(size));
+    char answer = 0;
+    ssize_t got = -1;
+    while (got < 0) {
+      turn();
+      got = ::recv(socket, &answer, 1, MSG_DONTWAIT);
+    }
+    EXPECT_EQ(got, 0);  // closed without a word
+    ::close(socket);
+  };
+  greet("?", 1);
+  const std::string garbage(32, 'g');
+  greet(garbage.data(), garbage.size());
+  EXPECT_EQ(server_link_, nullptr);
+  open({});  // and the next honest client is served
+}
+
+TEST_F(SessionTest, SharedMemoryThatCanShrinkIsRefused) {
+  const int fd = ::memfd_create("loose", MFD_ALLOW_SEALING);
+  ASSERT_EQ(::ftruncate(fd, 4096), 0);
+  Result<SharedMemory> adopted = SharedMemory::adopt(fd, 4096, true);
+  ASSERT_FALSE(adopted);
+  EXPECT_EQ(adopted.error().code, Code::corrupt);
+}
+
+// Both sleep and wake by their bells; a lost wake-up would hang this test.
+TEST_F(SessionTest, NoWakeUpIsLostBetweenTwoThreads) {
+  constexpr std::uint64_t kMessages = 200'000;
+  open({.role = Role::broker, .ring_bytes = 4096});
+  std::thread echo([this] {
+    std::uint64_t expected = 0;
+    while (expected < kMessages) {
+      bool worked = false;
+      for (RingRecord r = server_link_->consumer().next(); r.type != kPaddingType; r = server_link_->consumer().next()) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, r.payload.data(), sizeof value);
+        ASSERT_EQ(value, expected++);
+        std::byte* const reply = server_link_->producer().reserve(2, sizeof value);
+        ASSERT_NE(reply, nullptr);  // the client never has more than 50 in flight
+        std::memcpy(reply, &value, sizeof value);
+        worked = true;
+      }
+      server_link_->consumer().release();
+      server_link_->publish();
+      if (!worked && server_link_->consumer().prepare_to_sleep()) server_.io->turn(false);
+    }
+  });
+  std::mt19937_64 random(1);
+  std::uint64_t sent = 0;
+  std::uint64_t answered = 0;
+  while (answered < kMessages) {
+    for (std::uint64_t n = random() % 8; n > 0 && sent < kMessages && sent - answered < 50; --n) {
+      std::byte* const request = client_link_->producer().reserve(1, sizeof sent);
+      ASSERT_NE(request, nullptr);
+      std::memcpy(request, &sent, sizeof sent);
+      ++sent;
+    }
+    client_link_->publish();
+    bool worked = false;
+    for (RingRecord r = client_link_->consumer().next(); r.type != kPaddingType; r = client_link_->consumer().next()) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, r.payload.data(), sizeof value);
+      ASSERT_EQ(value, answered++);
+      worked = true;
+    }
+    client_link_->consumer().release();
+    if (!worked && sent > answered && client_link_->consumer().prepare_to_sleep()) client_.io->turn(false);
+  }
+  echo.join();
+}
+
+}  // namespace
+}  // namespace tailrace::ipc
