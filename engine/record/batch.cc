@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kBaseOffsetAt = 0;
 constexpr std::size_t kLengthAt = 8;
 constexpr std::size_t kLeaderEpochAt = 12;
-constexpr std::size_t kCrcAt = 17;
 constexpr std::size_t kAttributesAt = kCrcStart;
 constexpr std::size_t kLastOffsetDeltaAt = 23;
 constexpr std::size_t kBaseTimestampAt = 27;
@@ -60,7 +59,7 @@ BatchHeader read_header(const std::byte* from) {
       .batch_length = load_big_endian<std::int32_t>(from + kLengthAt),
       .partition_leader_epoch = load_big_endian<std::int32_t>(from + kLeaderEpochAt),
       .magic = load_big_endian<std::int8_t>(from + kMagicPosition),
-      .crc = load_big_endian<std::uint32_t>(from + kCrcAt),
+      .crc = load_big_endian<std::uint32_t>(from + kCrcPosition),
       .attributes = load_big_endian<std::int16_t>(from + kAttributesAt),
       .last_offset_delta = load_big_endian<std::int32_t>(from + kLastOffsetDeltaAt),
       .base_timestamp = load_big_endian<std::int64_t>(from + kBaseTimestampAt),
@@ -77,7 +76,7 @@ void write_header(const BatchHeader& header, std::byte* to) {
   store_big_endian(to + kLengthAt, header.batch_length);
   store_big_endian(to + kLeaderEpochAt, header.partition_leader_epoch);
   store_big_endian(to + kMagicPosition, header.magic);
-  store_big_endian(to + kCrcAt, header.crc);
+  store_big_endian(to + kCrcPosition, header.crc);
   store_big_endian(to + kAttributesAt, header.attributes);
   store_big_endian(to + kLastOffsetDeltaAt, header.last_offset_delta);
   store_big_endian(to + kBaseTimestampAt, header.base_timestamp);

@@ -13,7 +13,8 @@
 namespace tailrace::record {
 
 constexpr std::size_t kBatchHeaderSize = 61;
-constexpr std::size_t kLogOverhead = 12;    // base offset and length, before what `length` counts
+constexpr std::size_t kLogOverhead = 12;  // base offset and length, before what `length` counts
+constexpr std::size_t kCrcPosition = 17;
 constexpr std::size_t kCrcStart = 21;       // first byte that the CRC covers (attributes)
 constexpr std::size_t kMagicPosition = 16;  // of the magic byte, in every format; so many and one bytes tell the format
 constexpr std::size_t kSizeUpToMagic = 17;

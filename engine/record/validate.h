@@ -1,0 +1,64 @@
+// What a broker does with a produced batch beyond its header (LogValidator): walks the records where the topic's rules
+// ask for it, and changes what a broker may change: append time, max timestamp, compression. Keys and values never
+// change.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "engine/base/bytes.h"
+#include "engine/base/result.h"
+#include "engine/base/types.h"
+#include "engine/record/batch.h"
+#include "engine/record/compression.h"
+
+namespace tailrace::record {
+
+// A topic's rules for records; the defaults are Kafka's.
+struct RecordRules {
+  bool keys_required = false;                                             // cleanup.policy has compact
+  bool uses_log_append_time = false;                                      // message.timestamp.type
+  std::int64_t before_max_ms = std::numeric_limits<std::int64_t>::max();  // message.timestamp.before.max.ms
+  std::int64_t after_max_ms = 3600 * 1000;                                // message.timestamp.after.max.ms
+  TimestampMs now_ms = 0;
+  std::size_t uncompressed_bytes_max = 0;  // more gets too_large
+};
+
+// One record that breaks a rule, by its index in the batch (ProduceResponse's record_errors, KIP-467).
+struct RecordFailure {
+  enum class Reason : std::uint8_t { key_missing, time_out_of_range, append_time_from_client };
+  std::int32_t index = 0;
+  Reason reason = Reason::key_missing;
+};
+
+struct Validation {
+  TimestampMs max_timestamp = kNoTimestamp;  // of the records, which the header may tell wrongly
+  std::vector<RecordFailure> failures;       // not empty: the batch is refused, with refusal()
+  [[nodiscard]] bool is_accepted() const { return failures.empty(); }
+  // invalid_timestamp if any failure is one of time, else invalid_record, as Kafka answers.
+  [[nodiscard]] Code refusal() const;
+};
+
+// A text for people about one failure, for the record's error message.
+const char* text(RecordFailure::Reason reason);
+
+// Walks the records of a batch that check_produced() has accepted. `scratch` is used for unpacking. Errors:
+// invalid_record (the records do not have the bounds, the count or the offset deltas 0..n-1 that the header tells),
+// corrupt (does not unpack), too_large. Kafka would renumber wrong offset deltas in compressed batches and keep them in
+// others; here they are refused.
+Result<Validation> validate_records(Bytes batch, const RecordRules& rules, Scratch& scratch);
+
+// What stands in the header of an accepted batch: with append time that bit and `now`, else no bit and the true
+// maximum. The CRC is made anew only when something changes. `records` is what follows the header. True when something
+// changed.
+bool stamp_timestamps(BatchHeader& header, Bytes records, bool uses_log_append_time, TimestampMs max_timestamp);
+// The same on a whole batch in memory.
+bool stamp_timestamps(MutableBytes batch, bool uses_log_append_time, TimestampMs max_timestamp);
+
+// The batch with its records packed by another codec (compression.type of a topic), appended to `out`; base offset,
+// times, producer and all other fields stay. `scratch` is used for unpacking. Errors: corrupt, too_large, unsupported.
+Result<void> recompress(Bytes batch, Compression codec, std::size_t uncompressed_bytes_max, Scratch& scratch,
+                        Scratch& out);
+
+}  // namespace tailrace::record
