@@ -58,7 +58,7 @@ constexpr BannedCall kBannedCalls[] = {
     {R"(\b(system_clock|steady_clock|high_resolution_clock|utc_clock)\b)", "take the time from io"},
     {R"(\b(clock_gettime|gettimeofday|localtime|localtime_r)\s*\()", "take the time from io"},
     {R"(\btime\s*\(\s*(nullptr|NULL|0|&))", "take the time from io"},
-    {R"(\b(rand|srand|random|rand_r|drand48|getrandom|arc4random)\s*\()", "take chance from io.random()"},
+    {R"(\b(rand|srand|rand_r|drand48|getrandom|arc4random)\s*\()", "take chance from io.random()"},
     {R"(\brandom_device\b)", "take chance from io.random()"},
     {R"(\b(sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\()", "arm a timer of io"},
     {R"(\bgetpid\s*\()", "identity comes from the configuration"},

@@ -1,0 +1,214 @@
+#include "cli/up.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/run_directory.h"
+#include "cli/supervisor.h"
+#include "services/node/properties.h"
+
+namespace tailrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kLockWaitMs = 30'000;  // as long as a process may take to stop
+
+int refuse(std::string_view text) {
+  fmt::print(stderr, "tailrace up: {}\n", text);
+  return 1;
+}
+
+std::string program_directory() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
+  return size <= 0 ? "." : fs::path(std::string(path, static_cast<std::size_t>(size))).parent_path().string();
+}
+
+// Each key once: the processes shall not have to choose.
+void put(Settings& settings, std::string key, std::string value) {
+  for (auto& [present, old] : settings) {
+    if (present == key) {
+      old = std::move(value);
+      return;
+    }
+  }
+  settings.emplace_back(std::move(key), std::move(value));
+}
+
+// What the file says of a key; the processes read it too and judge it.
+std::optional<std::string> from_properties(const std::string& file, std::string_view key) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::optional<std::string> value;
+  const auto properties = node::parse_properties(text);
+  if (!properties) return value;
+  for (const node::Property& property : *properties) {
+    if (property.key == key) value = property.value;
+  }
+  return value;
+}
+
+// The value that the processes will see for a key; nothing when neither the command line nor the file has it.
+std::optional<std::string> effective(const Settings& settings, const std::string& config, std::string_view key) {
+  for (const auto& [present, value] : settings) {
+    if (present == key) return value;
+  }
+  if (config.empty()) return std::nullopt;
+  return from_properties(config, key);
+}
+
+// HOST:PORT with a numeric port; an IPv6 address in brackets.
+bool is_address(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
+  const std::string_view host = text.substr(0, colon);
+  const std::string_view port = text.substr(colon + 1);
+  if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  if (std::atoi(std::string(port).c_str()) > 65535) return false;
+  const bool in_brackets = host.front() == '[' && host.back() == ']' && host.size() > 2;
+  return in_brackets || host.find_first_of("[]:/ ") == std::string_view::npos;
+}
+
+// The temporary directory of an ephemeral node, gone with this object.
+class TemporaryDirectory {
+ public:
+  static std::unique_ptr<TemporaryDirectory> make() {
+    const char* base = std::getenv("TMPDIR");
+    std::string path = std::string(base != nullptr && base[0] == '/' ? base : "/tmp") + "/tailrace-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) return nullptr;
+    return std::unique_ptr<TemporaryDirectory>(new TemporaryDirectory(std::move(path)));
+  }
+  ~TemporaryDirectory() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+    if (error) fmt::print(stderr, "tailrace up: cannot remove {}: {}\n", path_, error.message());
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// The settings that the options stand for, those of --set last so that they win. Empty error text when all is well.
+std::string collect_settings(const UpOptions& options, Settings& settings) {
+  if (options.ephemeral) put(settings, "group.initial.rebalance.delay.ms", "0");
+  if (!options.data.empty()) put(settings, "log.dirs", options.data);
+  if (!options.listen.empty()) {
+    if (!is_address(options.listen)) return fmt::format("--listen takes HOST:PORT, not \"{}\"", options.listen);
+    put(settings, "listeners", "PLAINTEXT://" + options.listen);
+  }
+  for (const std::string& pair : options.set) {
+    const std::size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos) return fmt::format("--set takes KEY=VALUE, not \"{}\"", pair);
+    put(settings, pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return {};
+}
+
+void announce(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) fmt::print("ready {}\n", address);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int up(const UpOptions& options) {
+  std::string config;
+  if (!options.config.empty()) {
+    config = fs::absolute(options.config).string();
+    if (access(config.c_str(), R_OK) != 0) {
+      return refuse(fmt::format("cannot read {}: {}", options.config, std::strerror(errno)));
+    }
+  }
+  Settings settings;
+  if (const std::string wrong = collect_settings(options, settings); !wrong.empty()) return refuse(wrong);
+
+  std::unique_ptr<TemporaryDirectory> temporary;
+  if (options.ephemeral) {
+    temporary = TemporaryDirectory::make();
+    if (!temporary) return refuse(fmt::format("cannot make a temporary directory: {}", std::strerror(errno)));
+    put(settings, "log.dirs", temporary->path() + "/data");
+  }
+  std::optional<std::string> log_dirs = effective(settings, config, "log.dirs");
+  if (!log_dirs) log_dirs = effective(settings, config, "log.dir");
+  if (!log_dirs) {
+    auto home = default_data_directory();
+    if (!home) return refuse(home.error().text());
+    log_dirs = *home;
+  }
+  const std::string data = absolute_log_dirs(*log_dirs);
+  put(settings, "log.dirs", data);
+  for (std::size_t begin = 0; begin < data.size();) {
+    const std::size_t end = std::min(data.find(',', begin), data.size());
+    std::error_code error;
+    fs::create_directories(data.substr(begin, end - begin), error);
+    if (error) return refuse(fmt::format("cannot make {}: {}", data.substr(begin, end - begin), error.message()));
+    begin = end + 1;
+  }
+
+  std::optional<std::string> run = effective(settings, config, "tailrace.run.dir");
+  if (!options.run.empty()) run = options.run;
+  if (!run) run = temporary ? temporary->path() + "/run" : default_run_directory(data);
+  const std::string run_directory = fs::absolute(*run).lexically_normal().string();
+  put(settings, "tailrace.run.dir", run_directory);
+  if (auto prepared = prepare_run_directory(run_directory); !prepared) {
+    return refuse(fmt::format("{}: {}", run_directory, prepared.error().text()));
+  }
+  int holder = 0;
+  auto lock = RunLock::take(run_directory, kLockWaitMs, holder);
+  if (!lock && lock.error().code == Code::locked) {
+    return refuse(holder != 0 ? fmt::format("a node already runs on {} (process {})", data, holder)
+                              : fmt::format("processes of an earlier node still run on {}", data));
+  }
+  if (!lock) return refuse(fmt::format("{}: {}", run_directory, lock.error().text()));
+
+  Supervisor supervisor({.program_directory = program_directory(),
+                         .run_directory = run_directory,
+                         .config_file = config,
+                         .settings = std::move(settings),
+                         .on_ready = announce});
+  return supervisor.run();
+}
+
+void add_up_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<UpOptions>();
+  CLI::App* command = app.add_subcommand("up", "Run a node in the foreground");
+  command->description(
+      "Run a node in the foreground: starts the engine, the broker and their two helpers, starts again what dies,\n"
+      "prints `ready HOST:PORT` when a client can produce, and stops on SIGTERM or Ctrl-C.\n"
+      "Without options: 127.0.0.1:9092, data in /var/lib/tailrace (root) or ~/.local/share/tailrace.");
+  command->add_option("--config", options->config, "a server.properties with Kafka's keys")->type_name("FILE");
+  command->add_option("--data", options->data, "the data directory (log.dirs)")->type_name("DIR");
+  command->add_option("--listen", options->listen, "where clients connect; port 0 picks a free one")
+      ->type_name("HOST:PORT");
+  command->add_option("--set", options->set, "one setting, as in the file; wins over the file; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->take_all();
+  command->add_option("--run", options->run, "directory for sockets and counters (default: by the data directory)")
+      ->type_name("DIR");
+  command->add_flag("--ephemeral", options->ephemeral, "data in a temporary directory that is removed at the end");
+  command->get_option("--ephemeral")->excludes(command->get_option("--data"));
+  command->callback([options, &exit_code] { exit_code = up(*options); });
+}
+
+}  // namespace tailrace::cli
