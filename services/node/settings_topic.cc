@@ -1,0 +1,88 @@
+// The keys that a topic can be given. Sorted by name.
+// Defaults are those of Kafka 4.4, ranges the wider of 4.4 and 3.9. A key with a text is one that we use; the others are
+// Kafka's, and here so that a file written for Kafka is understood (settings.h).
+#include "services/node/settings.h"
+
+namespace tailrace::node {
+namespace {
+
+using namespace allow;
+using enum SettingType;
+using enum Update;
+
+constexpr Setting kTopicSettings[] = {
+    // clang-format off
+    {"cleanup.policy", list, "delete", list_of("compact,delete"), read_only, kKafka,
+     "What happens to old segments: delete, compact, or both."},
+    {"compression.gzip.level", int32, "-1", between_or_minus_one(1, 9), read_only, kKafka,
+     "Level when batches are compressed again as gzip."},
+    {"compression.lz4.level", int32, "9", between(1, 17), read_only, kKafka,
+     "Level when batches are compressed again as lz4."},
+    {"compression.type", string, "producer", one_of("uncompressed,zstd,lz4,snappy,gzip,producer"), read_only, kKafka,
+     "Codec in which batches are stored; producer keeps what was sent."},
+    {"compression.zstd.level", int32, "3", between(-131072, 22), read_only, kKafka,
+     "Level when batches are compressed again as zstd."},
+    {"delete.retention.ms", int64, "86400000", at_least(0), read_only, kKafka,
+     "How long a deletion marker stays after compaction."},
+    {"errors.deadletterqueue.group.enable", boolean, "false", anything(), read_only, kKafka4},
+    {"file.delete.delay.ms", int64, "60000", at_least(0), read_only, kKafka,
+     "How long a removed file stays under the name .deleted."},
+    {"flush.messages", int64, "9223372036854775807", at_least(1), read_only, kKafka},
+    {"flush.ms", int64, "9223372036854775807", at_least(0), read_only, kKafka},
+    {"follower.replication.throttled.replicas", list, "", replicas(), read_only, kKafka},
+    {"index.interval.bytes", int32, "4096", at_least(0), read_only, kKafka,
+     "Bytes of records between two entries of an index."},
+    {"internal.segment.bytes", int32, nullptr, anything(), read_only, kKafka4 | kInternal,
+     "Goes before segment.bytes where it is set."},
+    {"leader.replication.throttled.replicas", list, "", replicas(), read_only, kKafka},
+    {"local.retention.bytes", int64, "-2", at_least(-2), read_only, kKafka},
+    {"local.retention.ms", int64, "-2", at_least(-2), read_only, kKafka},
+    {"max.compaction.lag.ms", int64, "9223372036854775807", at_least(1), read_only, kKafka,
+     "A record older than this is compacted however little is to be gained."},
+    {"max.decompressed.message.bytes", int32, "2147483639", between(1, 2147483639), read_only, kKafka4},
+    {"max.message.bytes", int32, "1048588", at_least(0), read_only, kKafka,
+     "Largest batch of records taken."},
+    {"message.downconversion.enable", boolean, "true", anything(), read_only, kKafka3},
+    {"message.format.version", string, "3.0-IV1", anything(), read_only, kKafka3},
+    {"message.timestamp.after.max.ms", int64, "3600000", at_least(0), read_only, kKafka,
+     "How far a record's time may be ahead of this node's clock."},
+    {"message.timestamp.before.max.ms", int64, "9223372036854775807", at_least(0), read_only, kKafka,
+     "How far a record's time may be behind this node's clock."},
+    {"message.timestamp.difference.max.ms", int64, "9223372036854775807", at_least(0), read_only, kKafka3,
+     "Kafka 3's one bound for both directions; used where the two newer keys are unset."},
+    {"message.timestamp.type", string, "CreateTime", one_of("CreateTime,LogAppendTime"), read_only, kKafka,
+     "Whether records carry the producer's time or the time of the append."},
+    {"min.cleanable.dirty.ratio", float64, "0.5", real_between(0, 1), read_only, kKafka,
+     "Share of a log that must be new before it is compacted."},
+    {"min.compaction.lag.ms", int64, "0", at_least(0), read_only, kKafka,
+     "A record younger than this is not compacted."},
+    {"min.insync.replicas", int32, "1", at_least(1), read_only, kKafka,
+     "In-sync replicas that a write with acks=all needs."},
+    {"preallocate", boolean, "false", anything(), read_only, kKafka},
+    {"remote.copy.lag.bytes", int64, "-1", at_least(-1), read_only, kKafka4},
+    {"remote.copy.lag.ms", int64, "0", at_least(-1), read_only, kKafka4},
+    {"remote.log.copy.disable", boolean, "false", anything(), read_only, kKafka},
+    {"remote.log.delete.on.disable", boolean, "false", anything(), read_only, kKafka},
+    {"remote.storage.enable", boolean, "false", anything(), read_only, kKafka},
+    {"retention.bytes", int64, "-1", anything(), read_only, kKafka,
+     "Most bytes that retention leaves in a partition; -1 is no bound."},
+    {"retention.ms", int64, "604800000", at_least(-1), read_only, kKafka,
+     "Records older than this are removed; -1 keeps them."},
+    {"segment.bytes", int32, "1073741824", at_least(14), read_only, kKafka,
+     "A new segment begins when the active one would exceed this size."},
+    {"segment.index.bytes", int32, "10485760", at_least(4), read_only, kKafka,
+     "Largest size of an index file; a full index rolls the segment."},
+    {"segment.jitter.ms", int64, "0", at_least(0), read_only, kKafka,
+     "Random part taken off segment.ms."},
+    {"segment.ms", int64, "604800000", at_least(1), read_only, kKafka,
+     "A new segment begins when the records of the active one span this time."},
+    {"unclean.leader.election.enable", boolean, "false", anything(), read_only, kKafka,
+     "Whether a replica that lags may become leader when no other is left."},
+    // clang-format on
+};
+
+}  // namespace
+
+std::span<const Setting> topic_settings() { return kTopicSettings; }
+
+}  // namespace tailrace::node
