@@ -2,6 +2,9 @@
 
 #include <array>
 
+#include "engine/record/builder.h"
+#include "engine/record/records.h"
+
 namespace tailrace::record {
 namespace {
 

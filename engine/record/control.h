@@ -8,10 +8,11 @@
 #include "engine/base/bytes.h"
 #include "engine/base/result.h"
 #include "engine/base/types.h"
-#include "engine/record/builder.h"
-#include "engine/record/records.h"
 
 namespace tailrace::record {
+
+struct Record;
+class BatchBuilder;
 
 // The types of control records that there are; others, from newer versions, are kept but mean nothing to us.
 enum class ControlType : std::int16_t {
