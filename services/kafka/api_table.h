@@ -40,8 +40,8 @@ enum class Handler : std::uint8_t {
 struct Api {
   std::int16_t key = 0;
   std::string_view name;
-  // What ApiVersions says. Produce says 0, or librdkafka believes that the broker cannot decompress (KAFKA-18659), but
-  // like Kafka 4 we serve it from 3 on.
+  // What ApiVersions says. Produce says 0, or librdkafka believes that the broker cannot decompress
+  // (apache/kafka#18727), but like Kafka 4 we serve it from 3 on.
   std::int16_t advertised_min = 0;
   std::int16_t advertised_max = 0;
   std::int16_t served_min = 0;

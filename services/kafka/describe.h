@@ -13,6 +13,8 @@
 // std::vector an array, std::string_view and Bytes are borrowed from the decoded frame, or from the caller who encodes.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -84,6 +86,13 @@ struct UnknownTaggedFields {
   const std::byte* data = nullptr;
   std::uint32_t size_bytes = 0;
   std::uint32_t count = 0;
+  friend bool operator==(const UnknownTaggedFields&, const UnknownTaggedFields&) = default;
+};
+
+// A struct that describes itself, whole message or part of one.
+template <class T>
+concept Described = requires(T value) {
+  { value.unknown_tagged_fields } -> std::same_as<UnknownTaggedFields&>;
 };
 
 // The record batches of a Fetch response: bytes at hand, null, or a length whose bytes the caller sends from

@@ -23,6 +23,7 @@ struct FetchRequest {
     std::int32_t replica_id = -1;
     std::int64_t replica_epoch = -1;
     UnknownTaggedFields unknown_tagged_fields{};
+    friend bool operator==(const ReplicaState&, const ReplicaState&) = default;
 
     template <class M, class V>
     static void describe(M& m, V& v) {
@@ -126,6 +127,7 @@ struct FetchResponse {
     std::int32_t epoch = -1;
     std::int64_t end_offset = -1;
     UnknownTaggedFields unknown_tagged_fields{};
+    friend bool operator==(const EpochEndOffset&, const EpochEndOffset&) = default;
 
     template <class M, class V>
     static void describe(M& m, V& v) {
@@ -138,6 +140,7 @@ struct FetchResponse {
     std::int32_t leader_id = -1;
     std::int32_t leader_epoch = -1;
     UnknownTaggedFields unknown_tagged_fields{};
+    friend bool operator==(const LeaderIdAndEpoch&, const LeaderIdAndEpoch&) = default;
 
     template <class M, class V>
     static void describe(M& m, V& v) {
@@ -150,6 +153,7 @@ struct FetchResponse {
     std::int64_t end_offset = -1;
     std::int32_t epoch = -1;
     UnknownTaggedFields unknown_tagged_fields{};
+    friend bool operator==(const SnapshotId&, const SnapshotId&) = default;
 
     template <class M, class V>
     static void describe(M& m, V& v) {

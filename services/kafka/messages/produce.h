@@ -84,6 +84,7 @@ struct ProduceResponse {
     std::int32_t leader_id = -1;
     std::int32_t leader_epoch = -1;
     UnknownTaggedFields unknown_tagged_fields{};
+    friend bool operator==(const LeaderIdAndEpoch&, const LeaderIdAndEpoch&) = default;
 
     template <class M, class V>
     static void describe(M& m, V& v) {

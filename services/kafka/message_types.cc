@@ -1,0 +1,126 @@
+// The list of messages.
+#include "services/kafka/message_types.h"
+
+#include <array>
+
+#include "services/kafka/messages/allocate_producer_ids.h"
+#include "services/kafka/messages/alter_partition.h"
+#include "services/kafka/messages/api_versions.h"
+#include "services/kafka/messages/controlled_shutdown.h"
+#include "services/kafka/messages/create_partitions.h"
+#include "services/kafka/messages/create_topics.h"
+#include "services/kafka/messages/delete_topics.h"
+#include "services/kafka/messages/describe_cluster.h"
+#include "services/kafka/messages/describe_configs.h"
+#include "services/kafka/messages/fetch.h"
+#include "services/kafka/messages/find_coordinator.h"
+#include "services/kafka/messages/init_producer_id.h"
+#include "services/kafka/messages/internal.h"
+#include "services/kafka/messages/leader_and_isr.h"
+#include "services/kafka/messages/list_offsets.h"
+#include "services/kafka/messages/metadata.h"
+#include "services/kafka/messages/offset_for_leader_epoch.h"
+#include "services/kafka/messages/produce.h"
+#include "services/kafka/messages/stop_replica.h"
+#include "services/kafka/messages/update_metadata.h"
+
+namespace tailrace::kafka {
+namespace {
+
+template <class M>
+Result<std::string> json_of(Bytes body, std::int16_t version) {
+  const Result<M> message = decode<M>(body, version);
+  if (!message) return std::unexpected(message.error());
+  return to_json(*message, version);
+}
+
+template <class M>
+Result<void> recode(Bytes body, std::int16_t version, std::size_t& used, Buffer& to) {
+  const Result<M> message = Codec<M>::decode(body, version, &used);
+  if (!message) return std::unexpected(message.error());
+  const std::size_t start = to.size();
+  encode(*message, version, to);
+  if (encoded_size(*message, version) != to.size() - start) return failure(Code::mismatch, "sizing a message");
+  return {};
+}
+
+template <class M>
+void encode_random(Random& random, std::int16_t version, Buffer& to) {
+  encode(Codec<M>::random(random, version), version, to);
+}
+
+template <class M>
+constexpr MessageType type_of() {
+  return {M::kMessage, json_of<M>, recode<M>, encode_random<M>, Codec<M>::markdown};
+}
+
+constexpr std::array kMessageTypes = {
+    type_of<ProduceRequest>(),
+    type_of<ProduceResponse>(),
+    type_of<FetchRequest>(),
+    type_of<FetchResponse>(),
+    type_of<ListOffsetsRequest>(),
+    type_of<ListOffsetsResponse>(),
+    type_of<MetadataRequest>(),
+    type_of<MetadataResponse>(),
+    type_of<LeaderAndIsrRequest>(),
+    type_of<LeaderAndIsrResponse>(),
+    type_of<StopReplicaRequest>(),
+    type_of<StopReplicaResponse>(),
+    type_of<UpdateMetadataRequest>(),
+    type_of<UpdateMetadataResponse>(),
+    type_of<ControlledShutdownRequest>(),
+    type_of<ControlledShutdownResponse>(),
+    type_of<FindCoordinatorRequest>(),
+    type_of<FindCoordinatorResponse>(),
+    type_of<ApiVersionsRequest>(),
+    type_of<ApiVersionsResponse>(),
+    type_of<CreateTopicsRequest>(),
+    type_of<CreateTopicsResponse>(),
+    type_of<DeleteTopicsRequest>(),
+    type_of<DeleteTopicsResponse>(),
+    type_of<InitProducerIdRequest>(),
+    type_of<InitProducerIdResponse>(),
+    type_of<OffsetForLeaderEpochRequest>(),
+    type_of<OffsetForLeaderEpochResponse>(),
+    type_of<DescribeConfigsRequest>(),
+    type_of<DescribeConfigsResponse>(),
+    type_of<CreatePartitionsRequest>(),
+    type_of<CreatePartitionsResponse>(),
+    type_of<AlterPartitionRequest>(),
+    type_of<AlterPartitionResponse>(),
+    type_of<DescribeClusterRequest>(),
+    type_of<DescribeClusterResponse>(),
+    type_of<AllocateProducerIdsRequest>(),
+    type_of<AllocateProducerIdsResponse>(),
+    type_of<ConfigImage>(),
+    type_of<NodeRegistrationRequest>(),
+    type_of<NodeRegistrationResponse>(),
+};
+
+}  // namespace
+
+std::span<const MessageType> message_types() { return kMessageTypes; }
+
+const MessageType* find_message_type(std::int16_t api_key, MessageKind kind) {
+  for (const MessageType& type : kMessageTypes) {
+    if (type.info.api_key == api_key && type.info.kind == kind) return &type;
+  }
+  return nullptr;
+}
+
+std::string messages_markdown() {
+  std::string out =
+      "# Messages\n\n"
+      "Every message that Tailrace reads or writes, by field, in the order of the wire. This page is generated from "
+      "the\n"
+      "describe() functions in `services/kafka/messages`; `TAILRACE_UPDATE_DOCS=1 kafka_codec_test` writes it anew.\n\n"
+      "Versions are those that the codec knows; which of them are served is in `services/kafka/api_table.cc`. \"null\" "
+      "gives the\n"
+      "versions in which the field may be null; \"tag\" the number of a tagged field. Defaults that are zero or empty "
+      "are left out.\n";
+  for (const MessageType& type : kMessageTypes) out += "\n" + type.markdown();
+  return out;
+}
+
+}  // namespace tailrace::kafka
