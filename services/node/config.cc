@@ -93,6 +93,9 @@ void take_broker_id(Config& config, Complaints& complaints) {
     complaints.add(fmt::format("node.id is {} and broker.id is {}: they name the same thing", node_id, broker_id));
   }
   config.broker_id = static_cast<BrokerId>(config.is_set("node.id") ? node_id : broker_id);
+  // Two names of one thing: whichever was set, both are, as in Kafka.
+  if (config.is_set("node.id")) config.given["broker.id"] = config.given["node.id"];
+  if (config.is_set("broker.id")) config.given["node.id"] = config.given["broker.id"];
 }
 
 void take_data_directory(Config& config, Complaints& complaints) {

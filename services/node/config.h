@@ -22,10 +22,10 @@ using ConfigMap = std::map<std::string, std::string, std::less<>>;
 
 // What the command line says; later ones win over earlier ones: file, data and listen, set.
 struct ConfigSource {
-  std::string file;                                      // --config FILE; empty: none
-  std::string data;                                      // --data DIR: log.dirs; empty: not given
-  std::string listen;                                    // --listen HOST:PORT: listeners; empty: not given
-  std::vector<std::pair<std::string, std::string>> set;  // --set KEY=VALUE
+  std::string file{};                                      // --config FILE; empty: none
+  std::string data{};                                      // --data DIR: log.dirs; empty: not given
+  std::string listen{};                                    // --listen HOST:PORT: listeners; empty: not given
+  std::vector<std::pair<std::string, std::string>> set{};  // --set KEY=VALUE
 };
 
 // Takes --config, --data, --listen and --set (each as "--x VALUE" or "--x=VALUE") out of `arguments`; anything else is

@@ -1,0 +1,48 @@
+// A broker's settings in force: what was changed at run time (Kafka's dynamic configuration, for this broker and for
+// all brokers) over what the process was started with; and Kafka's families of keys that say the same thing in other
+// units. PURE.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "services/node/config.h"
+
+namespace tailrace::node {
+
+// Borrows all three; made where it is needed.
+struct BrokerConfigs {
+  const Config& fixed;
+  const ConfigMap& of_this_broker;  // /config/brokers/ID
+  const ConfigMap& of_all_brokers;  // /config/brokers/<default>
+};
+
+// Without anything dynamic.
+BrokerConfigs only_fixed(const Config& config);
+
+// The keys that say the same thing as `key`, itself among them, the one that counts first first: log.retention.ms,
+// .minutes, .hours. For listener.name.X.KEY: that and KEY.
+std::vector<std::string> broker_synonyms(std::string_view key);
+
+// Explicit settings with the dynamic ones on top; a dynamic key takes away its synonyms, as in Kafka.
+ConfigMap broker_overrides(const BrokerConfigs& configs);
+// One setting in force as text; "" where there is neither value nor default. `key` must be in the table.
+std::string broker_value(const BrokerConfigs& configs, std::string_view key);
+
+// For a client that changes a broker's settings at run time: the value in normal form. `one_broker` is false for the
+// settings of all brokers. Errors (INVALID_REQUEST in Kafka): a key that may not be changed, or not there; a bad value.
+std::expected<std::string, std::string> check_broker_setting(std::string_view key, std::string_view value,
+                                                             bool one_broker);
+
+// A broker's keys for one topic setting; the first that is set counts, times its factor.
+struct ServerSynonym {
+  const char* key;
+  std::int64_t factor = 1;
+};
+std::span<const ServerSynonym> server_synonyms(std::string_view topic_key);  // empty: the topic alone says it
+
+}  // namespace tailrace::node
