@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "engine/base/bytes.h"
 #include "engine/base/result.h"
@@ -29,6 +30,10 @@ class Link {
   // Sends an open file to the peer, before the next publish reaches it. Error: retry (the socket is full; nothing was
   // sent), peer_gone.
   virtual Result<void> send_file(std::uint64_t file_id, io::File file) = 0;
+  // Takes the files that the peer has sent: they go to on_file, which owns them from there. Also done by itself whenever one arrives; called
+  // by hand when a record names a file that is not known yet, since it was sent before that record was published.
+  virtual void receive_files() = 0;
+  std::function<void(std::uint64_t file_id, io::File file)> on_file;
 
  protected:
   virtual void ring_peer() = 0;

@@ -60,14 +60,11 @@ class SocketLink final : public Link {
   [[nodiscard]] Role peer_role() const { return peer_role_; }
   [[nodiscard]] bool open() const { return socket_ >= 0; }
   Result<void> send_file(std::uint64_t file_id, io::File file) override;
-  // Takes what the peer sent over the socket: files go to on_file. Also done by itself whenever something arrives. Called by
-  // hand when a ring record names a file that is not known yet: it was sent before the record was published.
-  void receive_files();
+  void receive_files() override;
   // The owner destroys the link from on_closed's next turn on, not inside it.
   void close();
 
-  std::function<void(std::uint64_t file_id, io::File file)> on_file;  // the receiver owns the file
-  std::function<void()> on_closed;                                    // peer gone, or it broke the protocol; once
+  std::function<void()> on_closed;  // peer gone, or it broke the protocol; once
 
  private:
   friend class Listener;

@@ -187,7 +187,7 @@ TEST_P(LoopTest, SyncsAndWritesCompleteInTheLoop) {
     io_->files().write(*file, vectors, static_cast<std::uint64_t>(10 * i), written[i].completion);
     EXPECT_FALSE(written[i].ran);
     run_until(written[i]);
-    EXPECT_EQ(written[i].result, 0);
+    EXPECT_EQ(written[i].result, 10);
   }
   Waiter synced[4];
   for (Waiter& each : synced) io_->files().sync(*file, each.completion);

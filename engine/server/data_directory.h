@@ -1,0 +1,68 @@
+// DataDirectory: what belongs to the directory as a whole, in Kafka's files: the lock, meta.properties, the checkpoints of all
+// partitions, the clean-shutdown mark, and the directories that wait for their removal. No sub-directories of our own: Kafka refuses
+// to start on a data directory with a name that is not a partition's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/result.h"
+#include "engine/base/types.h"
+#include "engine/io/files.h"
+#include "engine/log/directory_files.h"
+#include "engine/log/log.h"
+
+namespace tailrace::server {
+
+struct FoundPartition {
+  std::string topic;
+  std::int32_t partition = 0;
+  std::string path;
+  Uuid topic_id;  // zero: the directory does not say
+  log::OpenHints hints;
+};
+
+struct PartitionCheckpoint {
+  std::string topic;
+  std::int32_t partition = 0;
+  Offset recovery_point = 0;
+  Offset log_start_offset = 0;
+  Offset high_watermark = 0;
+};
+
+class DataDirectory {
+ public:
+  DataDirectory(io::Files& files, std::string path) : files_(files), path_(std::move(path)) {}
+
+  // Reads everything; takes the clean-shutdown mark away, since from here on it would be a lie. Errors: not_found, corrupt, io_failed.
+  Result<std::vector<FoundPartition>> load();
+
+  // Compares with meta.properties, or writes it when there is none. Error: mismatch.
+  Result<void> identify(std::string_view cluster_id, BrokerId node_id, const Uuid& new_directory_id);
+
+  [[nodiscard]] std::string partition_path(std::string_view topic, std::int32_t partition) const;
+  // Makes the directory and its partition.metadata, durable.
+  Result<std::string> make_partition(std::string_view topic, std::int32_t partition, const Uuid& topic_id);
+  // Notes the topic id of an adopted directory that had none.
+  Result<void> note_topic_id(const std::string& partition_path, const Uuid& topic_id);
+  // Renames away, durably: to `-delete` for removal, or to `-stray` to be kept for a person to look at.
+  Result<void> rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique);
+  Result<void> rename_as_stray(std::string_view topic, std::int32_t partition, const Uuid& unique);
+  // Removes one file or directory of what waits; false: nothing waits. Small steps, so that a turn stays short.
+  bool remove_some();
+
+  Result<void> write_checkpoints(const std::vector<PartitionCheckpoint>& partitions);
+  Result<void> mark_clean();
+
+ private:
+  Result<std::string> rename(std::string_view topic, std::int32_t partition, log::DirectoryState state, const Uuid& unique);
+
+  io::Files& files_;
+  std::string path_;
+  std::vector<std::string> to_remove_;
+};
+
+}  // namespace tailrace::server

@@ -1,0 +1,131 @@
+// tailrace-engine: owns the data directory and serves it over sessions. Wiring only.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "engine/base/counters.h"
+#include "engine/base/observe.h"
+#include "engine/ipc/session.h"
+#include "engine/log/directory_files.h"
+#include "engine/server/settings.h"
+#include "engine/server/shard.h"
+
+namespace {
+
+using namespace tailrace;
+
+constexpr int kExitConfig = 78;  // EX_CONFIG: a restart would end the same way
+
+int refuse(const std::string& sentence) {
+  std::fprintf(stderr, "tailrace-engine: %s\n", sentence.c_str());
+  return kExitConfig;
+}
+
+// Kafka's FileLock is a POSIX lock: the two keep each other out.
+bool lock_directory(const std::string& directory) {
+  const std::string path = directory + "/" + std::string(log::kLockFile);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);  // held open for the life of the process
+  if (fd < 0) return false;
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (::fcntl(fd, F_SETLK, &whole) == 0) return true;
+  ::close(fd);
+  return false;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+struct Stopper {
+  io::Io& io;
+  server::Shard& shard;
+  int signals;
+  io::Completion signalled;
+
+  Stopper(io::Io& of, server::Shard& to_stop) : io(of), shard(to_stop) {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGTERM);
+    ::sigaddset(&set, SIGINT);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    signals = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    signalled.bind<&Stopper::on_signal>(this);
+    io.wait_readable(signals, signalled);
+  }
+  ~Stopper() {
+    io.forget(signals);
+    ::close(signals);
+  }
+  void on_signal(std::int64_t) {
+    signalfd_siginfo info{};
+    if (::read(signals, &info, sizeof info) == sizeof info) shard.stop();
+    io.wait_readable(signals, signalled);
+  }
+};
+
+int run(int argument_count, char** arguments) {
+  const std::expected<server::Settings, std::string> settings = server::read_settings(argument_count, arguments);
+  if (!settings) return refuse(settings.error());
+  if (::access(settings->data_directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return refuse("the data directory " + settings->data_directory + " cannot be used: " + std::strerror(errno));
+  }
+  if (!lock_directory(settings->data_directory)) {
+    return refuse("the data directory " + settings->data_directory + " is locked by a running node");
+  }
+  raise_descriptor_limit();
+  Result<std::unique_ptr<io::Io>> io = io::make_io();
+  if (!io) return refuse(io.error().text());
+  Result<std::unique_ptr<Counters>> counters = Counters::create(settings->run_directory + "/engine.counters");
+  if (!counters) return refuse(counters.error().text() + " in " + settings->run_directory);
+  Result<std::unique_ptr<ipc::Bell>> bell = ipc::Bell::create(**io);
+  if (!bell) return refuse(bell.error().text());
+
+  server::Shard shard(**io, *settings, counters->get());
+  if (Result<void> loaded = shard.load(); !loaded) {
+    return refuse("the data directory " + settings->data_directory + " cannot be used: " + loaded.error().text());
+  }
+  Stopper stopper(**io, shard);
+  const std::string socket = settings->run_directory + "/engine.sock";
+  Result<std::unique_ptr<ipc::Listener>> listener =
+      ipc::Listener::create(**io, **bell, socket, [&shard](std::unique_ptr<ipc::SocketLink> link) {
+        ipc::SocketLink& reference = *link;
+        const std::uint64_t session = shard.add_session(std::move(link));
+        reference.on_closed = [&shard, session] {
+          log_info("session ended session={}", session);
+          shard.end_session(session);
+        };
+      });
+  if (!listener) return refuse(listener.error().text() + " at " + socket);
+  log_info("serving data={} partitions={} durability={}", settings->data_directory, shard.partition_count(),
+           settings->durability == server::Durability::disk ? "disk" : "memory");
+  ::sd_notify(0, "READY=1");
+
+  while (!shard.stopped()) {
+    const bool worked = shard.work();
+    (*io)->turn(worked || shard.stopped() || !shard.prepare_to_sleep());
+    shard.wake();
+  }
+  log_info("stopped");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  tailrace::start_logging("engine");
+  return run(argument_count, arguments);
+}

@@ -1,0 +1,115 @@
+// Shard: one thread's share of the engine. It owns its partitions outright and talks to clients over links. One turn of its work:
+// drain the rings, let partitions act, write each touched partition's batches with one gathered call, start the syncs that
+// durability asks for, publish all answers once. Everything it knows of the world comes through Io.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/api/messages.h"
+#include "engine/base/counters.h"
+#include "engine/io/io.h"
+#include "engine/ipc/link.h"
+#include "engine/partition/partition.h"
+#include "engine/server/data_directory.h"
+#include "engine/server/settings.h"
+
+namespace tailrace::server {
+
+class Shard {
+ public:
+  // `counters` may be null (nothing is counted).
+  Shard(io::Io& io, const Settings& settings, Counters* counters);
+  ~Shard();
+
+  // Opens what the data directory holds. Errors: mismatch, corrupt, io_failed; partitions that cannot be opened are an error, too:
+  // a broker that forgets one would accept a new one in its place.
+  Result<void> load();
+
+  // A new client. The number names it from now on; end_session when its link broke (the link lives until nothing refers to its arena).
+  std::uint64_t add_session(std::unique_ptr<ipc::Link> link);
+  void end_session(std::uint64_t session);
+
+  // One turn, see above. True: something was done.
+  bool work();
+  // True: nothing to do until a bell rings or a completion comes. wake() after the sleep.
+  bool prepare_to_sleep();
+  void wake();
+
+  // Stops taking requests; when what is in flight has ended, writes snapshots and checkpoints, closes the logs and marks the
+  // directory clean. `stopped` tells when.
+  void stop();
+  [[nodiscard]] bool stopped() const { return state_ == State::stopped; }
+
+  [[nodiscard]] std::size_t partition_count() const { return hosted_.size(); }
+
+ private:
+  enum class State : std::uint8_t { running, stopping, stopped };
+  struct Session;
+  struct Hosted;
+
+  bool has_room(Session& session);
+  Uuid random_uuid();
+  void dispatch(Session& session, const ipc::RingRecord& record);
+  template <class T>
+  void take(Session& session, const ipc::RingRecord& record, void (Shard::*handler)(Session&, const T&));
+  void on_identify(Session& session, const api::Identify& request);
+  void on_set_role(Session& session, const api::SetRole& request);
+  void on_delete_partition(Session& session, const api::DeletePartition& request);
+  void on_append(Session& session, const api::Append& request);
+  void on_read(Session& session, const api::Read& request);
+  void on_cancel(Session& session, const api::Cancel& request);
+  void on_list_offset(Session& session, const api::ListOffset& request);
+  void on_end_of_epoch(Session& session, const api::EndOfEpoch& request);
+  void on_forget_file(Session& session, const api::ForgetFile& request);
+
+  template <class T>
+  bool reply(Session& session, const T& record);
+  void reply_read(Session& session, Hosted& hosted, const api::Read& request, bool moved);
+  Result<void> pass_file(Session& session, const log::Extent& extent);
+  Result<partition::PlannedRead> plan(Hosted& hosted, const api::Read& request) const;
+
+  Hosted* find(const api::Partition& partition);
+  Result<Hosted*> find_or_create(const api::SetRole& request, const std::string& name, const log::LogConfig& config);
+  Hosted& host(const TopicIdPartition& key, std::string name, std::unique_ptr<partition::Partition> partition);
+
+  void write_staged();
+  void start_syncs();
+  void on_written(Hosted& hosted, std::int64_t result);
+  void on_synced(Hosted& hosted, std::int64_t result);
+  void advance(Hosted& hosted, Offset safe_end);
+  void fail_lost(Hosted& hosted, Code code);
+  void tell_file_gone(std::uint64_t file_id);
+  void release_ended_sessions();
+
+  void on_checkpoint_due();
+  void on_expiry_due();
+  void on_removal_due();
+  void on_room_due() {}  // the turn that follows looks at the rings
+  Result<void> write_checkpoints();
+  void finish_stop();
+
+  io::Io& io_;
+  Settings settings_;
+  DataDirectory directory_;
+  State state_ = State::running;
+  std::uint64_t next_session_ = 1;
+  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<std::unique_ptr<Session>> ended_sessions_;
+  std::unordered_map<TopicIdPartition, std::unique_ptr<Hosted>, TopicIdPartitionHash> hosted_;
+  std::vector<Hosted*> staged_;    // to be written in this turn
+  std::vector<Hosted*> unsynced_;  // to be synced when their last sync is over
+  std::size_t in_flight_ = 0;      // writes and syncs
+  io::Timer checkpoint_timer_;
+  io::Timer expiry_timer_;
+  io::Timer removal_timer_;
+  io::Timer room_timer_;
+
+  Counter appends_, appended_bytes_, reads_, planned_bytes_, writes_, syncs_, partitions_, sessions_open_;
+};
+
+}  // namespace tailrace::server
