@@ -14,8 +14,8 @@ constexpr std::size_t kAttributesAt = 17;
 constexpr std::size_t kTimestampAt = 18;  // magic 1 only
 constexpr std::size_t kChecksummedAt = kMagicPosition;
 
-// The whole entry at the start of `from`, once its size and magic have been found good.
-Result<Bytes> whole_entry(Bytes from) {
+// The size of the entry at the start of `from`, once its fixed part is there and is good.
+Result<std::size_t> entry_size(Bytes from) {
   if (from.size() < kLogOverhead + kLegacyOverheadV0)
     return failure(Code::corrupt, "message is shorter than its header");
   const auto magic = static_cast<std::int8_t>(from[kMagicPosition]);
@@ -23,9 +23,16 @@ Result<Bytes> whole_entry(Bytes from) {
   const auto size = load_big_endian<std::int32_t>(from.data() + kSizeAt);
   const std::size_t size_min = magic == 0 ? kLegacyOverheadV0 : kLegacyOverheadV1;
   if (size < 0 || static_cast<std::size_t>(size) < size_min) return failure(Code::corrupt, "size of a message");
-  if (static_cast<std::size_t>(size) > from.size() - kLogOverhead)
-    return failure(Code::corrupt, "message is shorter than its size");
-  return from.first(kLogOverhead + static_cast<std::size_t>(size));
+  if (from.size() < kLogOverhead + size_min) return failure(Code::corrupt, "message is shorter than its header");
+  return kLogOverhead + static_cast<std::size_t>(size);
+}
+
+// The whole entry at the start of `from`.
+Result<Bytes> whole_entry(Bytes from) {
+  const auto size = entry_size(from);
+  if (!size) return std::unexpected(size.error());
+  if (*size > from.size()) return failure(Code::corrupt, "message is shorter than its size");
+  return from.first(*size);
 }
 
 // A size (negative: null) and so many bytes at the front of `from`, which moves behind them.
@@ -110,9 +117,8 @@ Result<MessageSet> unwrap(Bytes entry, BatchHeader header, Scratch& scratch, std
 }  // namespace
 
 Result<BatchHeader> shallow_batch_header(Bytes entry) {
-  const auto whole = whole_entry(entry);
-  if (!whole) return std::unexpected(whole.error());
-  const std::byte* from = whole->data();
+  if (const auto size = entry_size(entry); !size) return std::unexpected(size.error());
+  const std::byte* from = entry.data();
   BatchHeader header;
   header.base_offset = load_big_endian<std::int64_t>(from);
   header.batch_length = load_big_endian<std::int32_t>(from + kSizeAt);
@@ -142,6 +148,7 @@ bool legacy_crc_is_valid(Bytes entry) {
 Result<MessageSet> open_message_set(Bytes entry, Scratch& scratch, std::size_t bytes_max) {
   const auto header = shallow_batch_header(entry);
   if (!header) return std::unexpected(header.error());
+  if (header->size_bytes() > entry.size()) return failure(Code::corrupt, "message is shorter than its size");
   entry = entry.first(header->size_bytes());
   if (header->compression() != Compression::none) return unwrap(entry, *header, scratch, bytes_max);
   return MessageSet{.header = *header, .messages = entry, .offset_base = 0, .is_wrapped = false};

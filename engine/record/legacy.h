@@ -19,8 +19,8 @@ constexpr std::size_t kLegacyOverheadV1 = 22;
 
 // What one entry's own fields say, as a BatchHeader: base_offset and last_offset() are both the entry's offset (for a
 // wrapped entry the last message's; the first one's needs batch_header()), base and max timestamp the entry's (-1 with
-// magic 0), record_count 1, but -1 for a wrapped one. `entry` is at least one whole entry. Errors: corrupt (too short),
-// unsupported (magic).
+// magic 0), record_count 1, but -1 for a wrapped one. Of `entry` the first 12 + kLegacyOverheadV1 bytes are looked at,
+// or as many as it has. Errors: corrupt (too short), unsupported (magic).
 Result<BatchHeader> shallow_batch_header(Bytes entry);
 
 // The same, with base_offset and record_count of a wrapped entry, for which it is unpacked into `scratch` (cleared

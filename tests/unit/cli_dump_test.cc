@@ -1,0 +1,308 @@
+// `tailrace dump` against what Kafka's own tool printed of the same files (tests/golden/dirs), and against damaged
+// files.
+#include "cli/dump.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace fs = std::filesystem;
+using tailrace::cli::DumpOptions;
+
+namespace {
+
+struct Printed {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+Printed dump(const DumpOptions& options) {
+  char* out = nullptr;
+  char* err = nullptr;
+  std::size_t out_size = 0;
+  std::size_t err_size = 0;
+  std::FILE* out_stream = open_memstream(&out, &out_size);
+  std::FILE* err_stream = open_memstream(&err, &err_size);
+  Printed printed;
+  printed.status = run_dump(options, out_stream, err_stream);
+  std::fclose(out_stream);
+  std::fclose(err_stream);
+  printed.out.assign(out, out_size);
+  printed.err.assign(err, err_size);
+  std::free(out);
+  std::free(err);
+  return printed;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void write_file(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (fs::temp_directory_path() / "tailrace-dump-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+void unpack(const std::string& archive, const fs::path& into) {
+  const std::string command =
+      "tar --zstd -xf '" TAILRACE_GOLDEN "/dirs/" + archive + ".tar.zst' -C '" + into.string() + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+}
+
+// The recorded texts have every carriage return of binary values as a line feed (they were read as text).
+std::string with_line_feeds(const std::string& text) {
+  static const std::regex kCarriageReturn("\\r\n?");
+  return std::regex_replace(text, kCarriageReturn, "\n");
+}
+
+// Where 3.9 prints something else than 4.4 of the same bytes: a stray brace behind the CRC of magic 0 and 1 records.
+std::string as_4_4(const std::string& printed_by_3_9) {
+  static const std::regex kBrace(
+      R"((\n\| offset: \d+ \w+: -?\d+ keySize: -?\d+ valueSize: -?\d+ isValid: \w+ crc: \d+)\})");
+  return std::regex_replace(printed_by_3_9, kBrace, "$1");
+}
+
+struct Case {
+  const char* name;      // of the archive
+  const char* expected;  // folder of the dumps in it
+  bool is_3_9;
+  std::size_t files_min;  // how many dumps there are at least
+};
+
+// The options of the three kinds of golden dumps that this release prints; false for others.
+bool options_of(const std::string& kind, DumpOptions& options) {
+  if (kind == "log") {
+    options.deep_iteration = true;
+    options.print_data_log = true;
+    return true;
+  }
+  options.verify_index_only = kind == "verify-index-only";
+  return kind == "plain" || kind == "verify-index-only";
+}
+
+class GoldenDump : public testing::TestWithParam<Case> {};
+
+TEST_P(GoldenDump, PrintsWhatKafkaPrints) {
+  const Case& golden = GetParam();
+  TemporaryDirectory directory;
+  unpack(std::string(golden.name) + ".data", directory.path());
+  unpack(std::string(golden.name) + ".expected", directory.path());
+  const fs::path root = fs::exists(directory.path() / golden.name) ? directory.path() / golden.name : directory.path();
+  const fs::path before = fs::current_path();
+  fs::current_path(root / "data");
+
+  std::size_t compared = 0;
+  const std::regex name_and_kind(R"((.+)\.(log|plain|verify-index-only)\.txt)");
+  for (const auto& entry : fs::recursive_directory_iterator(root / golden.expected)) {
+    std::smatch match;
+    const std::string text_name = entry.path().filename().string();
+    if (!entry.is_regular_file() || !std::regex_match(text_name, match, name_and_kind)) continue;
+    DumpOptions options;
+    if (!options_of(match[2], options)) continue;
+    const fs::path file = entry.path().parent_path().filename() / match[1].str();
+    if (!fs::exists(file)) continue;
+    options.files = {file.string()};
+    const Printed printed = dump(options);
+    const std::string expected = read_file(entry.path());
+    EXPECT_EQ(with_line_feeds(printed.out), golden.is_3_9 ? as_4_4(expected) : expected) << entry.path();
+    EXPECT_EQ(printed.status, 0) << file << "\n" << printed.err;
+    ++compared;
+  }
+  EXPECT_GE(compared, golden.files_min);
+  fs::current_path(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kafka, GoldenDump,
+                         testing::Values(Case{"kafka-4.4-clean", "expected/dump", false, 400},
+                                         Case{"kafka-3.9-zk-clean", "expected/dump", true, 400}),
+                         [](const auto& info) { return std::string(info.param.is_3_9 ? "Of39" : "Of44"); });
+
+// A sound segment of Kafka's, to be damaged.
+class DamagedDump : public testing::Test {
+ protected:
+  void SetUp() override {
+    unpack("kafka-4.4-clean.data", directory_.path());
+    const fs::path data = fs::exists(directory_.path() / "data") ? directory_.path() / "data"
+                                                                 : directory_.path() / "kafka-4.4-clean" / "data";
+    partition_ = data / "codec-none-0";
+    log_ = partition_ / "00000000000000000000.log";
+    ASSERT_TRUE(fs::exists(log_));
+  }
+
+  Printed dump_file(const fs::path& file, DumpOptions options = {}) {
+    options.files = {file.string()};
+    return dump(options);
+  }
+
+  TemporaryDirectory directory_;
+  fs::path partition_;
+  fs::path log_;
+};
+
+TEST_F(DamagedDump, NamesATornBatchAtTheEnd) {
+  const auto size = fs::file_size(log_);
+  fs::resize_file(log_, size - 5);
+  const Printed printed = dump_file(log_);
+  EXPECT_EQ(printed.status, 1);
+  EXPECT_NE(printed.out.find(" invalid bytes at the end of 00000000000000000000.log\n"), std::string::npos);
+}
+
+TEST_F(DamagedDump, ShowsABadChecksum) {
+  std::string bytes = read_file(log_);
+  bytes[70] = static_cast<char>(bytes[70] ^ 1);
+  write_file(log_, bytes);
+  const Printed printed = dump_file(log_);
+  EXPECT_EQ(printed.status, 1);
+  EXPECT_NE(printed.out.find("isvalid: false\n"), std::string::npos);
+  EXPECT_NE(printed.out.find("isvalid: true\n"), std::string::npos);
+}
+
+TEST_F(DamagedDump, StopsWhereALengthIsImpossible) {
+  std::string bytes = read_file(log_);
+  bytes[8] = bytes[9] = bytes[10] = bytes[11] = 0;
+  write_file(log_, bytes);
+  const Printed printed = dump_file(log_);
+  EXPECT_EQ(printed.status, 1);
+  EXPECT_EQ(printed.out, "Dumping " + log_.string() + "\nLog starting offset: 0\n");
+  EXPECT_NE(printed.err.find("at position 0: corrupt"), std::string::npos) << printed.err;
+}
+
+TEST_F(DamagedDump, SurvivesEveryTruncation) {
+  const std::string bytes = read_file(log_);
+  DumpOptions options;
+  options.print_data_log = true;
+  for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 1500); size += 7) {
+    write_file(log_, bytes.substr(0, size));
+    const Printed printed = dump_file(log_, options);
+    const bool has_rest = printed.out.find("invalid bytes at the end") != std::string::npos;
+    EXPECT_EQ(printed.status, has_rest ? 1 : 0) << size;
+  }
+}
+
+TEST_F(DamagedDump, FindsAnIndexEntryThatPointsToAnotherBatch) {
+  const fs::path index = partition_ / "00000000000000000000.index";
+  std::string bytes = read_file(index);
+  ASSERT_GE(bytes.size(), 8u);
+  bytes[3] = static_cast<char>(bytes[3] + 1);
+  write_file(index, bytes);
+  const Printed printed = dump_file(index);
+  EXPECT_EQ(printed.status, 1);
+  EXPECT_EQ(printed.err.find("Mismatches in :" + index.string() + "\n  Index offset: "), 0u) << printed.err;
+}
+
+TEST_F(DamagedDump, FindsATimeThatTheBatchDoesNotHave) {
+  const fs::path index = partition_ / "00000000000000000000.timeindex";
+  std::string bytes = read_file(index);
+  ASSERT_GE(bytes.size(), 12u);
+  bytes[7] = static_cast<char>(bytes[7] - 1);
+  write_file(index, bytes);
+  const Printed printed = dump_file(index);
+  EXPECT_EQ(printed.status, 1);
+  EXPECT_EQ(printed.err.find("Found timestamp mismatch in :"), 0u) << printed.err;
+}
+
+TEST_F(DamagedDump, SanityCheckPassesSoundIndexesOnly) {
+  const fs::path index = partition_ / "00000000000000000000.index";
+  DumpOptions options;
+  options.index_sanity_check = true;
+  EXPECT_EQ(dump_file(index, options).out,
+            "Dumping " + index.string() + "\n" + index.string() + " passed sanity check.\n");
+  EXPECT_EQ(dump_file(partition_ / "00000000000000000000.timeindex", options).status, 0);
+  fs::resize_file(index, fs::file_size(index) - 3);
+  const Printed printed = dump_file(index, options);
+  EXPECT_EQ(printed.status, 1);
+  EXPECT_NE(printed.err.find("5 bytes at the end are no entry"), std::string::npos);
+}
+
+TEST_F(DamagedDump, RefusesADamagedSnapshot) {
+  for (const auto& entry : fs::directory_iterator(partition_.parent_path() / "idempotent-0")) {
+    if (entry.path().extension() != ".snapshot") continue;
+    std::string bytes = read_file(entry.path());
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    write_file(entry.path(), bytes);
+    const Printed printed = dump_file(entry.path());
+    EXPECT_EQ(printed.status, 1);
+    EXPECT_NE(printed.err.find("is not a snapshot"), std::string::npos);
+    return;
+  }
+  FAIL() << "no snapshot in idempotent-0";
+}
+
+TEST_F(DamagedDump, MissingFilesAndStrangeNamesAreErrors) {
+  EXPECT_EQ(dump_file(partition_ / "00000000000000000099.log").status, 1);
+  EXPECT_EQ(dump_file(partition_ / "00000000000000000099.index").status, 1);
+  EXPECT_EQ(dump_file(partition_ / "strange.log").status, 1);
+  EXPECT_EQ(dump_file(partition_).status, 0);  // a folder's name has no suffix that is known
+  const Printed unknown = dump_file(partition_ / "partition.metadata");
+  EXPECT_EQ(unknown.status, 0);
+  EXPECT_EQ(unknown.err, "Ignoring unknown file " + (partition_ / "partition.metadata").string() + "\n");
+}
+
+TEST_F(DamagedDump, LooksNoFurtherThanMaxBytes) {
+  DumpOptions options;
+  options.max_bytes = 700;
+  const Printed printed = dump_file(log_, options);
+  EXPECT_EQ(printed.status, 0);
+  EXPECT_EQ(printed.out.find("invalid bytes"), std::string::npos);
+  EXPECT_LT(printed.out.size(), dump_file(log_).out.size());
+}
+
+TEST_F(DamagedDump, SkipsMetadataOfRecords) {
+  DumpOptions options;
+  options.print_data_log = options.skip_record_metadata = true;
+  const Printed printed = dump_file(log_, options);
+  EXPECT_EQ(printed.status, 0);
+  EXPECT_EQ(printed.out.find("| offset:"), std::string::npos);
+  EXPECT_NE(printed.out.find("\n| key: "), std::string::npos);
+  EXPECT_NE(printed.out.find("\n| payload: "), std::string::npos);
+}
+
+TEST(DumpCommand, TakesFilesByPositionAndByList) {
+  CLI::App app;
+  int status = -1;
+  tailrace::cli::add_dump_command(app, status);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(app.parse("dump --deep-iteration /nonexistent/1.log --files /nonexistent/2.log,/nonexistent/3.log"));
+  const std::string out = testing::internal::GetCapturedStdout();
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(out.find("Dumping /nonexistent/1.log\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("Dumping /nonexistent/2.log\n"), std::string::npos);
+  EXPECT_NE(out.find("Dumping /nonexistent/3.log\n"), std::string::npos);
+}
+
+TEST(DumpCommand, RefusesWhatItDoesNotDo) {
+  int status = -1;
+  for (const char* line :
+       {"dump", "dump --offsets-decoder x.log", "dump --transaction-log-decoder x.log", "dump --max-bytes -1 x.log"}) {
+    CLI::App app;
+    tailrace::cli::add_dump_command(app, status);
+    EXPECT_THROW(app.parse(line), CLI::ParseError) << line;
+  }
+}
+
+}  // namespace
