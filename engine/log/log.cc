@@ -1,0 +1,256 @@
+#include "engine/log/log.h"
+
+#include <algorithm>
+
+#include "engine/base/check.h"
+#include "engine/log/format.h"
+#include "engine/log/leader_epochs.h"
+#include "engine/log/recent_batches.h"
+#include "engine/log/segment.h"
+#include "engine/log/segment_write.h"
+
+namespace tailrace::log {
+
+Log::Log(io::Files& files, std::string directory, const LogConfig& config)
+    : files_(files),
+      directory_(std::move(directory)),
+      config_(config),
+      epochs_(std::make_unique<LeaderEpochs>(files, directory_)),
+      recent_(std::make_unique<RecentBatches>()) {}
+
+Log::~Log() = default;
+
+Result<std::unique_ptr<Log>> Log::create(io::Files& files, std::string directory, const LogConfig& config, Offset start,
+                                         TimestampMs now_ms) {
+  if (start < 0) return failure(Code::invalid_argument, "creating a log at a negative offset");
+  std::unique_ptr<Log> log(new Log(files, std::move(directory), config));
+  if (auto done = log->epochs_->store(); !done) return std::unexpected(done.error());
+  if (auto done = log->add_segment(start, now_ms); !done) return std::unexpected(done.error());
+  log->log_start_offset_ = start;
+  log->set_end(start);
+  log->durable_end_ = log->scanned_from_ = start;
+  return log;
+}
+
+Result<std::unique_ptr<Log>> Log::open(io::Files& files, std::string directory, const LogConfig& config,
+                                       const OpenHints& hints, TimestampMs now_ms) {
+  std::unique_ptr<Log> log(new Log(files, std::move(directory), config));
+  if (auto done = log->recover(hints, now_ms); !done) return std::unexpected(done.error());
+  return log;
+}
+
+void Log::set_config(const LogConfig& config) { config_ = config; }
+void Log::set_directory(std::string directory) { directory_ = std::move(directory); }
+
+Offset Log::log_start_offset() const { return log_start_offset_; }
+Offset Log::end_offset() const { return end_offset_; }
+Offset Log::written_end() const { return written_end_; }
+Offset Log::durable_end() const { return durable_end_; }
+Offset Log::active_base_offset() const { return active().base_offset(); }
+Offset Log::scanned_from() const { return scanned_from_; }
+std::size_t Log::segment_count() const { return segments_.size(); }
+const std::string& Log::directory() const { return directory_; }
+bool Log::is_busy() const { return write_done_ != nullptr || sync_done_ != nullptr; }
+
+std::uint64_t Log::size_bytes() const {
+  std::uint64_t size = 0;
+  for (const auto& segment : segments_) size += segment->size();
+  return size;
+}
+
+std::vector<SegmentInfo> Log::segments() const {
+  std::vector<SegmentInfo> infos;
+  infos.reserve(segments_.size());
+  for (const auto& segment : segments_)
+    infos.push_back({segment->base_offset(), segment->size(), segment->largest_timestamp().timestamp});
+  return infos;
+}
+
+std::size_t Log::segment_index(Offset offset) const {
+  const auto behind = std::ranges::upper_bound(segments_, offset, {}, [](const auto& s) { return s->base_offset(); });
+  return behind == segments_.begin() ? 0 : static_cast<std::size_t>(behind - segments_.begin()) - 1;
+}
+
+Offset Log::segment_end(std::size_t index) const {
+  return index + 1 < segments_.size() ? std::min(segments_[index + 1]->base_offset(), written_end_) : written_end_;
+}
+
+LeaderEpoch Log::latest_epoch() const { return epochs_->latest(); }
+LeaderEpoch Log::epoch_at(Offset offset) const { return epochs_->at(offset); }
+EpochEnd Log::end_of_epoch(LeaderEpoch epoch) const { return epochs_->end_of(epoch, end_offset_); }
+
+Result<void> Log::assign_epoch(LeaderEpoch epoch) {
+  if (epoch <= epochs_->latest()) return {};
+  return epochs_->assign(epoch, end_offset_);
+}
+
+// Makes an empty segment the active one; its names are durable.
+Result<void> Log::add_segment(Offset base_offset, TimestampMs now_ms) {
+  auto segment = std::make_unique<Segment>(files_, directory_, base_offset, now_ms);
+  Result<void> done = segment->create();
+  if (done) done = files_.sync_directory(directory_);
+  if (!done) {
+    static_cast<void>(segment->remove());  // an empty segment that stays does no harm
+    return done;
+  }
+  segments_.push_back(std::move(segment));
+  recent_->clear();
+  return {};
+}
+
+Result<void> Log::roll(TimestampMs now_ms) {
+  if (auto done = repair(); !done) return done;
+  if (staged_end_ == 0 && active().base_offset() == end_offset_) return {};
+  Segment& sealed = active();
+  if (auto done = add_segment(end_offset_, now_ms); !done) return done;
+  to_seal_.push_back(&sealed);
+  staged_end_ = 0;
+  staged_index_position_ = 0;
+  staged_index_entries_ = 0;
+  staged_first_timestamp_ = kNoTimestamp;
+  // What is not yet written is sealed after its write. A failure here is told by the next sync or close, which try
+  // again.
+  static_cast<void>(seal_written());
+  return {};
+}
+
+// The log ends here now, with nothing staged.
+void Log::set_end(Offset offset) {
+  end_offset_ = written_end_ = offset;
+  durable_end_ = std::min(durable_end_, offset);
+  log_start_offset_ = std::min(log_start_offset_, offset);
+  staged_end_ = active().size();
+  staged_index_position_ = active().offsets().last().position;
+  staged_index_entries_ = active().offsets().count();
+  staged_first_timestamp_ = kNoTimestamp;
+  known_bound_ = kNoOffset;
+}
+
+// Drops every reference to a segment whose files are gone, and tells of its end.
+void Log::forget(const Segment& segment) {
+  std::erase(to_seal_, &segment);
+  std::erase(unsynced_, &segment);
+  known_bound_ = kNoOffset;
+  if (on_file_gone) on_file_gone(segment.file_id());
+}
+
+Result<void> Log::remove_last_segment() {
+  if (auto done = active().remove(); !done) return done;
+  forget(active());
+  segments_.pop_back();
+  recent_->clear();
+  return {};
+}
+
+Result<void> Log::truncate_to(Offset offset) {
+  CHECK(!is_busy() && staged_.empty());
+  if (auto done = repair(); !done) return done;
+  if (offset >= end_offset_) return epochs_->truncate_from_end(offset);
+  if (offset < segments_.front()->base_offset()) return restart_at(offset, active().created_ms());
+  // From the newest on, each removal durable before the next: a crash leaves a log without a hole.
+  while (active().base_offset() > offset) {
+    const Offset end = active().base_offset();
+    if (auto done = remove_last_segment(); !done) return done;
+    set_end(end);
+    if (auto done = files_.sync_directory(directory_); !done) return done;
+  }
+  recent_->clear();
+  const std::uint64_t size = active().size();
+  const Result<void> truncated = active().truncate_to(offset);
+  mark_unsynced(active());
+  if (truncated || active().size() != size) set_end(offset);
+  needs_repair_ = !truncated;
+  if (!truncated) return truncated;
+  if (auto done = sync_now(); !done) return done;
+  return epochs_->truncate_from_end(offset);
+}
+
+Result<void> Log::restart_at(Offset offset, TimestampMs now_ms) {
+  CHECK(!is_busy() && staged_.empty());
+  if (offset < 0) return failure(Code::invalid_argument, "restarting a log at a negative offset");
+  if (auto done = repair(); !done) return done;
+  while (segments_.size() > 1) {
+    const Offset end = active().base_offset();
+    if (auto done = remove_last_segment(); !done) return done;
+    set_end(end);
+    if (auto done = files_.sync_directory(directory_); !done) return done;
+  }
+  // The last one goes after the new one is there, so that the log is never without a segment.
+  const Offset old_base = active().base_offset();
+  if (old_base == offset) {
+    if (auto done = active().truncate_to(0); !done) return done;
+    mark_unsynced(active());
+    recent_->clear();
+  } else {
+    if (auto done = add_segment(offset, now_ms); !done) return done;
+    if (old_base > offset) std::swap(segments_[0], segments_[1]);
+    const std::size_t old = old_base > offset ? 1 : 0;
+    if (auto done = segments_[old]->remove(); !done) return done;
+    forget(*segments_[old]);
+    segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(old));
+    if (auto done = files_.sync_directory(directory_); !done) return done;
+  }
+  log_start_offset_ = offset;
+  set_end(offset);
+  if (auto done = sync_now(); !done) return done;
+  return epochs_->clear();
+}
+
+Result<void> Log::advance_log_start(Offset offset) {
+  if (offset > written_end_) return failure(Code::out_of_range, "advancing the log start above the end");
+  if (offset <= log_start_offset_) return {};
+  log_start_offset_ = offset;
+  return epochs_->truncate_from_start(offset);
+}
+
+Result<std::size_t> Log::remove_old_segments() {
+  std::size_t removed = 0;
+  while (segments_.size() > 1 && segments_[1]->base_offset() <= log_start_offset_) {
+    Segment& oldest = *segments_.front();
+    if (std::ranges::find(syncing_, &oldest) != syncing_.end() || is_being_written(oldest)) break;
+    if (auto done = oldest.remove(); !done) return std::unexpected(done.error());
+    forget(oldest);
+    segments_.erase(segments_.begin());
+    directory_is_unsynced_ = true;
+    ++removed;
+  }
+  return removed;
+}
+
+// Syncs, in the call, all that the next sync would.
+Result<void> Log::sync_now() {
+  if (auto done = seal_written(); !done) return done;
+  for (Segment* segment : unsynced_) {
+    if (segment->log_is_unsynced) {
+      Result<io::File> file = segment->file();
+      if (!file) return std::unexpected(file.error());
+      if (auto done = files_.sync(*file); !done) return done;
+      segment->log_is_unsynced = false;
+    }
+    if (segment != &active() || is_closed_) {
+      for (IndexFile* index : {&segment->offsets().file(), &segment->times().file(), &segment->aborted().file()}) {
+        if (!index->is_there()) continue;
+        if (auto done = index->sync(); !done) return done;
+      }
+      segment->indexes_are_unsynced = false;
+    }
+  }
+  unsynced_.clear();
+  if (auto done = files_.sync_directory(directory_); !done) return done;
+  directory_is_unsynced_ = false;
+  durable_end_ = written_end_;
+  return {};
+}
+
+Result<void> Log::close() {
+  CHECK(!is_busy() && staged_.empty());
+  if (auto done = repair(); !done) return done;
+  is_closed_ = true;
+  Result<void> done = active().seal();
+  mark_unsynced(active());
+  if (done) done = sync_now();
+  for (const auto& segment : segments_) segment->release();
+  return done;
+}
+
+}  // namespace tailrace::log
