@@ -24,7 +24,7 @@ status=$?
 
 run_java $versions --bootstrap-server "$bootstrap" > "$work/versions" 2> "$work/log"
 verdict $? "kafka-broker-api-versions"
-! grep -E 'Produce\(|Fetch\(|Metadata\(|ListOffsets\(|CreateTopics\(|InitProducerId\(' "$work/versions" | grep -q UNSUPPORTED
+! grep -E '^[[:space:]](Produce|Fetch|Metadata|ListOffsets|CreateTopics|InitProducerId)\(' "$work/versions" | grep -q UNSUPPORTED
 verdict $? "every version that it needs is usable"
 
 topics() { run_java org.apache.kafka.tools.TopicCommand --bootstrap-server "$bootstrap" "$@" 2> "$work/log"; }
