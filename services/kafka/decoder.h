@@ -203,7 +203,7 @@ class Decoder {
       if (!nullable) fail_null();
       return;
     }
-    read(value.emplace());
+    read(value.emplace(T{}));  // clang cannot see yet that a nested struct needs no argument
   }
 
   template <Described T>

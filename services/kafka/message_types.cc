@@ -116,9 +116,10 @@ std::string messages_markdown() {
       "the\n"
       "describe() functions in `services/kafka/messages`; `TAILRACE_UPDATE_DOCS=1 kafka_codec_test` writes it anew.\n\n"
       "Versions are those that the codec knows; which of them are served is in `services/kafka/api_table.cc`. \"null\" "
-      "gives the\n"
-      "versions in which the field may be null; \"tag\" the number of a tagged field. Defaults that are zero or empty "
-      "are left out.\n";
+      "gives\n"
+      "the versions in which the field may be null; \"tag\" the number of a tagged field. Defaults that are zero or "
+      "empty are\n"
+      "left out.\n";
   for (const MessageType& type : kMessageTypes) out += "\n" + type.markdown();
   return out;
 }

@@ -80,7 +80,7 @@ class RandomFields {
   template <class T>
   void fill(std::optional<T>& value, bool nullable) {
     value.reset();
-    if (!nullable || !random_.one_in(4)) fill(value.emplace());
+    if (!nullable || !random_.one_in(4)) fill(value.emplace(T{}));
   }
 
   Random& random_;

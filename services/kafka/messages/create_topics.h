@@ -1,5 +1,6 @@
-// CreateTopics (key 19). num_partitions and replication_factor -1 stand for the broker's defaults, or for manual
-// assignments.
+// CreateTopics (key 19). num_partitions and replication_factor -1 stand for the broker's defaults, and are required
+// with manual assignments. Null configs in a response: the client may not see them; config_source as in
+// DescribeConfigs.
 #pragma once
 
 #include <cstdint>

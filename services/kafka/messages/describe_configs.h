@@ -1,4 +1,6 @@
-// DescribeConfigs (key 32): settings of topics (resource type 2) and brokers (4). Null keys ask for all of them.
+// DescribeConfigs (key 32): settings of topics (resource type 2), brokers (4) and broker loggers (8). Null keys ask for
+// all of them. config_source and source: 1 topic, 2 one broker, 3 all brokers, 4 server.properties, 5 built-in default,
+// 6 logger. config_type: 0 unknown, 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
-// Fetch (key 1): batches from partitions, for consumers and followers. Versions 7 and later may be incremental
-// (KIP-227), 13 and later name topics by id. The records of a response may come from files, see RecordsField.
+// Fetch (key 1): batches from partitions, for consumers and followers. replica_id (15 and later: replica_state) is -1
+// for consumers; isolation_level 0 reads up to the high watermark, 1 up to the last stable offset. Versions 7 and later
+// may be incremental (KIP-227): session_id 0 with session_epoch 0 asks for a session, session_epoch -1 for none.
+// Versions 13 and later name topics by id. The records of a response may come from files, see RecordsField.
 #pragma once
 
 #include <cstdint>

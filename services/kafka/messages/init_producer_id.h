@@ -1,4 +1,5 @@
 // InitProducerId (key 22): a producer id and epoch for an idempotent (null transactional id) or transactional producer.
+// From version 3 on a producer names the id and epoch it has, to be given the next epoch (KIP-360).
 #pragma once
 
 #include <cstdint>

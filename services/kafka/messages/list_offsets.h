@@ -1,5 +1,6 @@
-// ListOffsets (key 2): the offset for a time. Special times: -1 latest, -2 earliest, -3 the largest timestamp,
-// -4 earliest local, -5 latest tiered.
+// ListOffsets (key 2): the offset for a time. Special times: -1 latest, -2 earliest, -3 the largest timestamp, -4
+// earliest local, -5 latest tiered, -6 earliest not yet tiered. Version 0 answers with a list of offsets, in
+// old_style_offsets.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Metadata (key 3): brokers, topics and their partitions. A request for null topics asks for all of them; in version 0,
-// which cannot say null, an empty array does.
+// which cannot say null, an empty array does. Authorized operations are a set of bits, INT32_MIN when not asked for.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Produce (key 0): record batches for partitions, and the offsets they were given. Topics are named by name up to
-// version 12 and by id from 13 on. Versions 0 to 2 carry the message sets of old formats; they are decoded, not served.
+// version 12 and by id from 13 on. acks: 0 there is no response at all, 1 when the leader has written, -1 when all
+// in-sync replicas have. Versions 0 to 2 carry the message sets of old formats; they are decoded, not served.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// UpdateMetadata (key 6): the controller tells all brokers about brokers and partitions. Between nodes only; Kafka 3.x
-// with ZooKeeper.
+// UpdateMetadata (key 6): the controller tells all brokers about brokers and partitions. A leader of -2 says that the
+// partition is being deleted, -1 that it has none. security_protocol: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
+// Between nodes only; Kafka 3.x with ZooKeeper.
 #pragma once
 
 #include <cstdint>
