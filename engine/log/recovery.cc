@@ -226,7 +226,7 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
     scanned_from_ = checkpointed_start;
   }
   log_start_offset_ = std::max(checkpointed_start, segments_.front()->base_offset());
-  if (!hints.clean_shutdown || needs_sync()) {
+  if (!hints.clean_shutdown || !unsynced_.empty() || directory_is_unsynced_) {
     if (auto done = sync_now(); !done) return done;
   }
   durable_end_ = end_offset_;
