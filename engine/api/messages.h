@@ -141,7 +141,8 @@ struct ReadPlan {
   std::uint16_t code = kOk;
   std::uint8_t watching = 0;
   std::uint8_t moved = 0;
-  std::uint32_t length = 0;  // bytes of the extent
+  std::uint32_t length = 0;              // bytes of the extent
+  std::uint32_t first_batch_length = 0;  // of these, what the first batch takes whole
   std::uint64_t file_id = 0;
   std::uint64_t position = 0;
   std::uint64_t available = 0;  // bytes from fetch_offset to the readable end, whatever max_bytes was

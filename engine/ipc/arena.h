@@ -28,6 +28,7 @@ class Arena {
   std::optional<Chunk> allocate(std::size_t size);
   void free(const Chunk& chunk);
   [[nodiscard]] MutableBytes bytes(const Chunk& chunk) const { return memory_.subspan(chunk.offset, chunk.size); }
+  [[nodiscard]] const std::byte* begin() const { return memory_.data(); }
   [[nodiscard]] std::size_t size() const { return memory_.size(); }
   [[nodiscard]] std::size_t used_bytes() const { return used_bytes_; }
 

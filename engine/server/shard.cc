@@ -410,6 +410,7 @@ void Shard::reply_read(Session& session, Hosted& hosted, const api::Read& reques
   answer.code = api::to_code(done);
   if (done) {
     answer.length = planned->extent.length;
+    answer.first_batch_length = planned->extent.first_batch_length;
     answer.file_id = planned->extent.segment.file_id;
     answer.position = planned->extent.position;
     answer.available = planned->available_bytes;

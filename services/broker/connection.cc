@@ -1,0 +1,221 @@
+#include "services/broker/connection.h"
+
+#include <algorithm>
+
+#include "engine/base/check.h"
+
+namespace tailrace::broker {
+namespace {
+
+bool is_produce(const Request& request) { return request.header.api_key == kafka::api_key::kProduce; }
+
+}  // namespace
+
+void Request::finish() {
+  CHECK(!is_done);
+  is_done = true;
+  connection->on_request_done();
+}
+
+Connection::Connection(NodeState& node, ConnectionHost& host, io::Socket socket, std::size_t listener,
+                       std::int64_t frame_bytes_max)
+    : node_(node), host_(host), socket_(socket), listener_(listener), frame_bytes_max_(frame_bytes_max) {
+  received_size_.bind<&Connection::on_size>(this);
+  received_frame_.bind<&Connection::on_frame>(this);
+  sent_.bind<&Connection::on_sent>(this);
+}
+
+void Connection::start() {
+  last_active_ = node_.io.now();
+  receive_next();
+}
+
+const io::Address& Connection::local_address() {
+  if (local_address_.port == 0) {
+    if (Result<io::Address> address = node_.io.local_address(socket_)) local_address_ = std::move(*address);
+  }
+  return local_address_;
+}
+
+// One request is read ahead at most, and only behind requests that may be in flight together.
+bool Connection::may_receive() const {
+  if (closing_ || finishing_ || incoming_ != nullptr || received_size_.pending) return false;
+  if (in_flight_.empty()) return true;
+  return in_flight_.size() < kInFlightMax && in_flight_.back()->is_dispatched && is_produce(*in_flight_.back());
+}
+
+void Connection::receive_next() {
+  if (may_receive()) node_.io.receive(socket_, size_bytes_, received_size_);
+}
+
+void Connection::on_size(std::int64_t result) {
+  if (closing_ || result != static_cast<std::int64_t>(size_bytes_.size())) return close();
+  const auto size = load_big_endian<std::int32_t>(size_bytes_.data());
+  // "GET " and a TLS hello are such sizes, too.
+  if (size < 8 || size > frame_bytes_max_) return close();
+  frame_size_ = static_cast<std::uint32_t>(size);
+  receiving_frame_ = true;
+  receive_frame();
+}
+
+void Connection::receive_frame() {
+  const std::optional<ipc::Arena::Chunk> chunk = node_.arena.allocate(frame_size_);
+  if (!chunk) return host_.wait_for_arena(*this);
+  incoming_ = host_.take_request();
+  incoming_->connection = this;
+  incoming_->chunk = *chunk;
+  const MutableBytes into = node_.arena.bytes(*chunk).first(frame_size_);
+  incoming_->frame = into;
+  node_.io.receive(socket_, into, received_frame_);
+}
+
+void Connection::on_arena_room() {
+  if (closing_) {
+    receiving_frame_ = false;
+    return end_if_over();
+  }
+  receive_frame();
+}
+
+void Connection::on_frame(std::int64_t result) {
+  receiving_frame_ = false;
+  if (closing_ || result != frame_size_) {
+    release(std::move(incoming_));
+    return close();
+  }
+  last_active_ = node_.io.now();
+  Request& request = *incoming_;
+  request.received_at = node_.io.now();
+  std::size_t body_at = 0;
+  if (!kafka::decode_request_header(request.frame, request.header, body_at)) {
+    release(std::move(incoming_));
+    return close();
+  }
+  request.body = request.frame.subspan(body_at);
+  request.api = kafka::find_api(request.header.api_key);
+  in_flight_.push_back(std::move(incoming_));
+  dispatch_due();
+  receive_next();
+}
+
+void Connection::dispatch_due() {
+  for (std::size_t i = 0; i < in_flight_.size(); ++i) {
+    Request& request = *in_flight_[i];
+    if (request.is_dispatched) {
+      if (!is_produce(request)) return;  // alone until it is answered
+      continue;
+    }
+    if (i != 0 && !is_produce(request)) return;
+    request.is_dispatched = true;
+    host_.serve(request);
+    // Serving may have ended this connection, and the list may have changed.
+    if (closing_) return;
+  }
+}
+
+void Connection::on_request_done() { send_next(); }
+
+// Sends the first answer if it is ready. Runs until an answer must wait, for its turn or for the socket.
+void Connection::send_next() {
+  if (sending_) return;
+  while (!in_flight_.empty() && in_flight_.front()->is_done) {
+    Request& request = *in_flight_.front();
+    if (request.close_connection) closing_ = true;
+    if (!closing_ && !request.is_silent) {
+      sending_ = true;
+      part_ = 0;
+      return send_part();
+    }
+    release(std::move(in_flight_.front()));
+    in_flight_.pop_front();
+  }
+  if (closing_) return close();
+  dispatch_due();
+  receive_next();
+  end_if_over();
+}
+
+void Connection::send_part() {
+  Request& request = *in_flight_.front();
+  const std::size_t last = 2 * request.files.size();
+  while (part_ <= last) {
+    const std::size_t i = part_ / 2;
+    if (part_ % 2 == 1) {
+      const FilePart& file = request.files[i];
+      return node_.io.send_file(socket_, file.file->file, file.position, file.length, sent_);
+    }
+    const std::size_t begin = i == 0 ? 0 : request.gaps[i - 1].position;
+    const std::size_t end = part_ == last ? request.response.size() : request.gaps[i].position;
+    if (end != begin) {
+      return node_.io.send(socket_, request.response.bytes().subspan(begin, end - begin), part_ != last, sent_);
+    }
+    ++part_;
+  }
+  sending_ = false;
+  release(std::move(in_flight_.front()));
+  in_flight_.pop_front();
+  last_active_ = node_.io.now();
+  send_next();
+}
+
+void Connection::on_sent(std::int64_t result) {
+  Request& request = *in_flight_.front();
+  std::int64_t expected = 0;
+  if (part_ % 2 == 1) {
+    expected = request.files[part_ / 2].length;
+  } else {
+    const std::size_t i = part_ / 2;
+    const std::size_t begin = i == 0 ? 0 : request.gaps[i - 1].position;
+    const std::size_t end = i == request.files.size() ? request.response.size() : request.gaps[i].position;
+    expected = static_cast<std::int64_t>(end - begin);
+  }
+  if (closing_ || result != expected) {
+    sending_ = false;
+    release(std::move(in_flight_.front()));
+    in_flight_.pop_front();
+    return close();
+  }
+  ++part_;
+  send_part();
+}
+
+void Connection::release(std::unique_ptr<Request> request) {
+  for (const FilePart& part : request->files) node_.engine.release_file(part.file);
+  if (request->chunk.size != 0) node_.arena.free(request->chunk);
+  host_.give_back(std::move(request));
+}
+
+void Connection::close() {
+  closing_ = true;
+  if (!shut_) {
+    shut_ = true;
+    node_.io.shutdown(socket_);
+  }
+  // Answers that are ready have no receiver; those still being made keep the connection until they are done.
+  while (!sending_ && !in_flight_.empty() && in_flight_.front()->is_done) {
+    release(std::move(in_flight_.front()));
+    in_flight_.pop_front();
+  }
+  std::erase_if(in_flight_, [this](std::unique_ptr<Request>& request) {
+    if (request->is_dispatched) return false;
+    release(std::move(request));
+    return true;
+  });
+  end_if_over();
+}
+
+void Connection::finish() {
+  finishing_ = true;
+  if (is_idle()) close();
+}
+
+void Connection::end_if_over() {
+  if (finishing_ && !closing_ && is_idle()) return close();
+  if (!closing_ || over_ || !in_flight_.empty() || waits_for_arena) return;
+  if (received_size_.pending || received_frame_.pending || sent_.pending) return;
+  over_ = true;
+  node_.io.close(socket_);
+  host_.on_connection_over(*this);
+}
+
+}  // namespace tailrace::broker

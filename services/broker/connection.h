@@ -1,0 +1,97 @@
+// Connection: one client's socket. Frames come in one after the other, each into one chunk of the arena (the size first, so that an idle
+// connection holds none), and are answered in order. Produce requests that follow one another are in flight together; any other
+// request waits for those before it, and those behind wait for it, as in Kafka, where a connection is muted meanwhile.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/io/io.h"
+#include "services/broker/node_state.h"
+#include "services/broker/request.h"
+
+namespace tailrace::broker {
+
+class Connection;
+
+// What a connection needs of those around it.
+class ConnectionHost {
+ public:
+  virtual ~ConnectionHost() = default;
+  virtual void serve(Request& request) = 0;
+  // Nothing is in flight any more: may be destroyed, not inside the call.
+  virtual void on_connection_over(Connection& connection) = 0;
+  // The arena is full: call connection.on_arena_room() when something was freed.
+  virtual void wait_for_arena(Connection& connection) = 0;
+  virtual std::unique_ptr<Request> take_request() = 0;
+  virtual void give_back(std::unique_ptr<Request> request) = 0;
+};
+
+class Connection {
+ public:
+  static constexpr std::size_t kInFlightMax = 16;
+
+  Connection(NodeState& node, ConnectionHost& host, io::Socket socket, std::size_t listener, std::int64_t frame_bytes_max);
+  void start();
+  // Ends the connection; what is in flight runs out first.
+  void close();
+  // Takes no more requests; closes when those in flight are answered.
+  void finish();
+  void on_request_done();
+  void on_arena_room();
+
+  // The address that the client connected to, asked for once.
+  const io::Address& local_address();
+  [[nodiscard]] std::size_t listener() const { return listener_; }
+  [[nodiscard]] bool is_closing() const { return closing_; }
+  [[nodiscard]] Instant last_active() const { return last_active_; }
+  [[nodiscard]] bool is_idle() const { return in_flight_.empty() && !receiving_frame_; }
+
+  std::string client_software;  // ApiVersions 3 and later: name and version
+
+  // In the host's list.
+  std::size_t slot = 0;
+  bool waits_for_arena = false;
+
+ private:
+  void receive_next();
+  void on_size(std::int64_t result);
+  void receive_frame();
+  void on_frame(std::int64_t result);
+  void dispatch_due();
+  void send_next();
+  void send_part();
+  void on_sent(std::int64_t result);
+  void release(std::unique_ptr<Request> request);
+  void end_if_over();
+  [[nodiscard]] bool may_receive() const;
+
+  NodeState& node_;
+  ConnectionHost& host_;
+  io::Socket socket_;
+  std::size_t listener_;
+  std::int64_t frame_bytes_max_;
+  std::array<std::byte, 4> size_bytes_{};
+  std::uint32_t frame_size_ = 0;
+  std::unique_ptr<Request> incoming_;
+  std::deque<std::unique_ptr<Request>> in_flight_;  // in order of arrival
+  io::Completion received_size_;
+  io::Completion received_frame_;
+  io::Completion sent_;
+  io::Address local_address_;
+  Instant last_active_;
+  std::size_t part_ = 0;  // of the response being sent: 2i: bytes before file i, 2i + 1: file i
+  bool sending_ = false;
+  bool receiving_frame_ = false;
+  bool closing_ = false;
+  bool finishing_ = false;
+  bool shut_ = false;
+  bool over_ = false;
+};
+
+}  // namespace tailrace::broker

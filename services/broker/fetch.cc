@@ -1,0 +1,299 @@
+#include "services/broker/fetch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/api/client.h"
+#include "engine/base/check.h"
+#include "services/broker/topics.h"
+#include "services/kafka/errors.h"
+#include "services/kafka/messages/fetch.h"
+
+namespace tailrace::broker {
+namespace {
+
+using kafka::ErrorCode;
+using kafka::FetchRequest;
+using kafka::FetchResponse;
+
+// A plan that fails for a passing reason (a descriptor that was evicted or could not be passed just now) is made again, this often.
+constexpr int kReplansMax = 8;
+
+}  // namespace
+
+struct Fetch::PartitionRead {
+  Pending* pending = nullptr;
+  FetchTarget target;
+  FetchSession::Partitions::iterator cached;  // with a session
+  Uuid topic_id;                              // of the topic in the image, zero when unknown
+  ErrorCode error = ErrorCode::NONE;
+  api::ReadPlan plan;
+  std::vector<FetchResponse::AbortedTransaction> aborted;
+  api::FileCache::Entry* file = nullptr;
+  std::uint32_t length = 0;  // to be sent
+  bool in_flight = false;    // a plan is awaited now (watching does not count)
+  bool watching = false;
+  int replans = 0;
+  api::Call<api::ReadPlan> call;
+
+  void on_plan(const api::ReadPlan& answer, Bytes extra);
+};
+
+struct Fetch::Pending {
+  Fetch* fetch = nullptr;
+  Request* request = nullptr;
+  FetchRequest message;
+  std::shared_ptr<FetchSession> session;
+  bool is_incremental = false;
+  std::vector<PartitionRead> reads;  // sized before the first call
+  std::size_t awaited = 0;
+  bool is_due = false;      // max_wait is over, or nobody waits any more
+  bool is_ending = false;
+  io::Timer timer;
+
+  void on_due() {
+    is_due = true;
+    if (awaited == 0) fetch->on_all_planned(*this);
+  }
+};
+
+Fetch::Fetch(NodeState& node, Counters& counters)
+    : node_(node), sessions_(static_cast<std::size_t>(node.config.integer("max.incremental.fetch.session.cache.slots"))) {
+  requests_ = counters.make("fetch_requests");
+  waited_ = counters.make("fetch_requests_that_waited");
+  file_bytes_ = counters.make("fetch_bytes_from_files");
+  open_sessions_ = counters.make("fetch_sessions");
+}
+
+Fetch::~Fetch() {
+  for (const std::unique_ptr<Pending>& pending : running_) node_.io.disarm(pending->timer);
+}
+
+void Fetch::start(Request& request) {
+  requests_.add();
+  const std::int16_t version = request.header.api_version;
+  Result<FetchRequest> message = kafka::decode<FetchRequest>(request.body, version);
+  if (!message) return request.refuse();
+  FetchSessions::Opened opened = sessions_.open(*message, version, node_.io.now(), node_.io.random());
+  open_sessions_.set(sessions_.size());
+  if (opened.error != ErrorCode::NONE) {
+    FetchResponse response;
+    response.error_code = static_cast<std::int16_t>(opened.error);
+    return request.respond(response);
+  }
+  if (spare_.empty()) spare_.push_back(std::make_unique<Pending>());
+  running_.push_back(std::move(spare_.back()));
+  spare_.pop_back();
+  Pending& pending = *running_.back();
+  pending.fetch = this;
+  pending.request = &request;
+  pending.message = std::move(*message);
+  pending.session = std::move(opened.session);
+  pending.is_incremental = opened.is_incremental;
+  pending.is_due = false;
+  pending.is_ending = false;
+  pending.timer.bind<&Pending::on_due>(&pending);
+  pending.reads.clear();
+  if (pending.session != nullptr) {
+    auto& partitions = pending.session->partitions();
+    pending.reads.resize(partitions.size());
+    std::size_t i = 0;
+    for (auto each = partitions.begin(); each != partitions.end(); ++each, ++i) {
+      pending.reads[i].target = each->target;
+      pending.reads[i].cached = each;
+    }
+  } else {
+    pending.reads.resize(opened.full.size());
+    for (std::size_t i = 0; i < opened.full.size(); ++i) pending.reads[i].target = std::move(opened.full[i]);
+  }
+  const bool waits = pending.message.max_wait_ms > 0 && pending.message.min_bytes > 0;
+  pending.awaited = 1;  // until all are started
+  for (PartitionRead& read : pending.reads) {
+    read.pending = &pending;
+    read.call.bind<&PartitionRead::on_plan>(&read);
+    // A replica asks to follow; this node has none, so nobody may.
+    start_read(read, waits);
+  }
+  --pending.awaited;
+  if (pending.awaited == 0) on_all_planned(pending);
+}
+
+void Fetch::start_read(PartitionRead& read, bool watches) {
+  Pending& pending = *read.pending;
+  const FetchTarget& target = read.target;
+  const bool by_id = !target.topic_id.is_zero() || pending.request->header.api_version >= 13;
+  const node::TopicImage* const topic = by_id ? node_.image->find(target.topic_id) : node_.image->find(target.topic);
+  const node::PartitionImage* const partition = topic == nullptr ? nullptr : topic->find(target.partition);
+  read.error = ErrorCode::NONE;
+  read.plan = {};
+  if (topic == nullptr) {
+    read.error = by_id ? ErrorCode::UNKNOWN_TOPIC_ID : ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+  } else if (partition == nullptr) {
+    read.error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+  } else if (partition->leader != node_.node_id) {
+    read.error = ErrorCode::NOT_LEADER_OR_FOLLOWER;
+  }
+  if (read.error != ErrorCode::NONE) return;
+  read.topic_id = topic->id;
+  read.in_flight = true;
+  ++pending.awaited;
+  const std::int32_t max_bytes = std::max(0, std::min(target.max_bytes, pending.message.max_bytes));
+  node_.engine.read({.request = 0,
+                     .partition = {topic->id, target.partition},
+                     .current_leader_epoch = target.current_leader_epoch,
+                     .last_fetched_epoch = target.last_fetched_epoch,
+                     .fetch_offset = target.fetch_offset,
+                     .watch_from = watches ? target.fetch_offset : kNoOffset,
+                     .max_bytes = static_cast<std::uint32_t>(max_bytes),
+                     .isolation = static_cast<api::Isolation>(pending.message.isolation_level == 1),
+                     .whole_first_batch = 1},
+                    read.call);
+}
+
+void Fetch::PartitionRead::on_plan(const api::ReadPlan& answer, Bytes extra) {
+  if (in_flight) {
+    in_flight = false;
+    --pending->awaited;
+  }
+  plan = answer;
+  watching = answer.watching != 0;
+  error = answer.code == api::kOk ? ErrorCode::NONE : data_path_error(static_cast<Code>(answer.code));
+  aborted.clear();
+  for (std::uint32_t i = 0; i < answer.aborted_count && extra.size() >= (i + 1) * sizeof(api::AbortedRange); ++i) {
+    api::AbortedRange range;
+    std::memcpy(&range, extra.data() + i * sizeof range, sizeof range);
+    aborted.push_back({.producer_id = range.producer_id, .first_offset = range.first_offset});
+  }
+  const bool passing = answer.code == static_cast<std::uint16_t>(Code::retry);
+  if (passing && replans < kReplansMax) {
+    ++replans;
+    return pending->fetch->start_read(*this, false);
+  }
+  if (pending->awaited == 0) pending->fetch->on_all_planned(*pending);
+}
+
+// Enough bytes, an error, or no more time: answer. Else the watches (and the timer) bring us back here.
+void Fetch::on_all_planned(Pending& pending) {
+  if (pending.is_ending) return;
+  const FetchRequest& message = pending.message;
+  std::uint64_t available = 0;
+  bool answers_now = pending.is_due || message.max_wait_ms <= 0 || message.min_bytes <= 0 || pending.reads.empty();
+  bool watches_all = true;
+  for (const PartitionRead& read : pending.reads) {
+    if (read.error != ErrorCode::NONE || read.plan.diverging_epoch != kNoLeaderEpoch) answers_now = true;
+    available += std::min<std::uint64_t>(read.plan.available, static_cast<std::uint64_t>(std::max(read.target.max_bytes, 1)));
+    if (!read.watching) watches_all = false;
+  }
+  if (answers_now || available >= static_cast<std::uint64_t>(message.min_bytes)) return answer(pending);
+  if (!pending.timer.armed()) {
+    waited_.add();
+    const Instant due = pending.request->received_at + std::chrono::milliseconds(message.max_wait_ms);
+    node_.io.arm(pending.timer, std::max(due, node_.io.now()));
+  }
+  if (watches_all) return;
+  // Some bytes, but fewer than min_bytes: watch what is not watched for what comes behind its readable end.
+  for (PartitionRead& read : pending.reads) {
+    if (read.watching || read.in_flight) continue;
+    read.in_flight = true;
+    ++pending.awaited;
+    const std::int32_t max_bytes = std::max(0, std::min(read.target.max_bytes, message.max_bytes));
+    node_.engine.read({.request = 0,
+                       .partition = {read.topic_id, read.target.partition},
+                       .current_leader_epoch = read.target.current_leader_epoch,
+                       .last_fetched_epoch = read.target.last_fetched_epoch,
+                       .fetch_offset = read.target.fetch_offset,
+                       .watch_from = read.plan.readable_end,
+                       .max_bytes = static_cast<std::uint32_t>(max_bytes),
+                       .isolation = static_cast<api::Isolation>(message.isolation_level == 1),
+                       .whole_first_batch = 1},
+                      read.call);
+  }
+}
+
+// Takes hold of the files and shares max_bytes out, in the order of the request: the first partition with records gets its first batch
+// whole, others only what is left (KIP-74).
+void Fetch::fill_files(Pending& pending) {
+  std::uint64_t left = static_cast<std::uint64_t>(std::max(pending.message.max_bytes, 0));
+  bool is_first = true;
+  for (PartitionRead& read : pending.reads) {
+    read.length = 0;
+    read.file = nullptr;
+    if (read.error != ErrorCode::NONE || read.plan.length == 0 || read.plan.diverging_epoch != kNoLeaderEpoch) continue;
+    std::uint64_t length = read.plan.length;
+    if (!is_first && length > left) length = left >= read.plan.first_batch_length ? left : 0;
+    if (length == 0) continue;
+    read.file = node_.engine.acquire_file(read.plan.file_id);
+    if (read.file == nullptr) continue;  // evicted since: the client comes again for it
+    read.length = static_cast<std::uint32_t>(length);
+    left -= std::min(left, length);
+    is_first = false;
+  }
+}
+
+void Fetch::answer(Pending& pending) {
+  pending.is_ending = true;
+  node_.io.disarm(pending.timer);
+  for (PartitionRead& read : pending.reads) {
+    if (read.watching) node_.engine.cancel(read.call, {read.topic_id, read.target.partition});
+    read.watching = false;
+  }
+  fill_files(pending);
+  Request& request = *pending.request;
+  FetchResponse response;
+  if (pending.session != nullptr) response.session_id = pending.session->id();
+  FetchResponse::FetchableTopicResponse* topic = nullptr;
+  std::vector<FetchSession::Partitions::iterator> served;
+  for (PartitionRead& read : pending.reads) {
+    const api::ReadPlan& plan = read.plan;
+    const bool is_error = read.error != ErrorCode::NONE;
+    if (pending.session != nullptr) {
+      // CachedPartition.maybeUpdateResponseData
+      FetchSession::Cached& cached = *read.cached;
+      const bool is_news = is_error || read.length != 0 || plan.diverging_epoch != kNoLeaderEpoch ||
+                           cached.high_watermark != plan.high_watermark || cached.log_start_offset != plan.log_start_offset;
+      // After an error the next answer is news in any case.
+      cached.high_watermark = is_error ? -1 : plan.high_watermark;
+      cached.log_start_offset = is_error ? -1 : plan.log_start_offset;
+      if (pending.is_incremental && !is_news) continue;
+      if (read.length != 0) served.push_back(read.cached);
+    }
+    if (topic == nullptr || topic->topic != read.target.topic || topic->topic_id != read.target.topic_id) {
+      topic = &response.responses.emplace_back();
+      topic->topic = read.target.topic;
+      topic->topic_id = read.target.topic_id;
+    }
+    FetchResponse::PartitionData& data = topic->partitions.emplace_back();
+    data.partition_index = read.target.partition;
+    data.error_code = static_cast<std::int16_t>(read.error);
+    data.high_watermark = is_error ? -1 : plan.high_watermark;
+    data.last_stable_offset = is_error ? -1 : plan.last_stable_offset;
+    data.log_start_offset = is_error ? -1 : plan.log_start_offset;
+    if (plan.diverging_epoch != kNoLeaderEpoch) data.diverging_epoch = {plan.diverging_epoch, plan.diverging_end_offset};
+    if (pending.message.isolation_level == 1 && !is_error) data.aborted_transactions = std::move(read.aborted);
+    if (read.length != 0) {
+      data.records = kafka::RecordsField::external(read.length);
+      request.files.push_back({read.file, plan.position, read.length});
+      file_bytes_.add(read.length);
+    }
+  }
+  for (const auto each : served) pending.session->move_to_end(each);
+  request.respond(response);
+  end(pending);
+}
+
+void Fetch::end(Pending& pending) {
+  const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& each) { return each.get() == &pending; });
+  CHECK(found != running_.end());
+  std::swap(*found, running_.back());
+  running_.back()->session.reset();
+  spare_.push_back(std::move(running_.back()));
+  running_.pop_back();
+}
+
+void Fetch::stop_waiting() {
+  std::vector<Pending*> waiting;
+  for (const std::unique_ptr<Pending>& each : running_) waiting.push_back(each.get());
+  for (Pending* const each : waiting) each->on_due();
+}
+
+}  // namespace tailrace::broker

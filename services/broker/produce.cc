@@ -1,0 +1,252 @@
+#include "services/broker/produce.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/api/client.h"
+#include "engine/base/check.h"
+#include "engine/record/batch.h"
+#include "engine/record/validate.h"
+#include "services/broker/topics.h"
+#include "services/kafka/errors.h"
+#include "services/kafka/messages/produce.h"
+
+namespace tailrace::broker {
+namespace {
+
+using kafka::ErrorCode;
+using kafka::ProduceRequest;
+using kafka::ProduceResponse;
+using PartitionAnswer = ProduceResponse::PartitionProduceResponse;
+
+constexpr std::int16_t kFirstVersionWithZstd = 7;
+constexpr std::int16_t kFirstVersionWithTopicIds = 13;
+constexpr std::size_t kUncompressedBytesMax = std::size_t{1} << 30;
+
+void refuse(PartitionAnswer& answer, ErrorCode code) {
+  answer.error_code = static_cast<std::int16_t>(code);
+  answer.base_offset = kNoOffset;
+}
+
+}  // namespace
+
+struct Produce::Target {
+  const node::TopicImage* topic = nullptr;
+  std::int32_t partition = 0;
+  ErrorCode error = ErrorCode::NONE;  // of the topic as a whole
+};
+
+struct Produce::PartitionAppend {
+  Pending* pending = nullptr;
+  std::size_t topic = 0;      // places in the response
+  std::size_t partition = 0;
+  TimestampMs append_time = kNoTimestamp;  // with LogAppendTime
+  api::Call<api::Appended> call;
+  void on_appended(const api::Appended& answer, Bytes extra);
+};
+
+struct Produce::Pending {
+  Produce* produce = nullptr;
+  Request* request = nullptr;
+  ProduceRequest message;
+  ProduceResponse response;
+  std::vector<PartitionAppend> appends;  // sized before the first call: calls keep their places
+  std::size_t awaited = 0;
+  bool has_error = false;
+
+  PartitionAnswer& answer_of(const PartitionAppend& append) {
+    return response.responses[append.topic].partition_responses[append.partition];
+  }
+};
+
+Produce::Produce(NodeState& node, Counters& counters) : node_(node) {
+  requests_ = counters.make("produce_requests");
+  batches_ = counters.make("produce_batches");
+  bytes_ = counters.make("produce_bytes");
+  refused_ = counters.make("produce_batches_refused");
+}
+
+Produce::~Produce() = default;
+
+std::unique_ptr<Produce::Pending> Produce::take_pending() {
+  if (spare_.empty()) return std::make_unique<Pending>();
+  std::unique_ptr<Pending> pending = std::move(spare_.back());
+  spare_.pop_back();
+  return pending;
+}
+
+void Produce::start(Request& request) {
+  requests_.add();
+  Result<ProduceRequest> message = kafka::decode<ProduceRequest>(request.body, request.header.api_version);
+  if (!message) return request.refuse();
+  running_.push_back(take_pending());
+  Pending& pending = *running_.back();
+  pending.produce = this;
+  pending.request = &request;
+  pending.message = std::move(*message);
+  pending.response = {};
+  pending.appends.clear();
+  pending.has_error = false;
+
+  std::size_t partitions = 0;
+  for (const auto& topic : pending.message.topic_data) partitions += topic.partition_data.size();
+  pending.appends.resize(partitions);
+  pending.awaited = 1;  // until all are started
+  pending.response.responses.resize(pending.message.topic_data.size());
+  std::size_t next = 0;
+  for (std::size_t t = 0; t < pending.message.topic_data.size(); ++t) {
+    const auto& topic_data = pending.message.topic_data[t];
+    auto& topic_response = pending.response.responses[t];
+    topic_response.name = topic_data.name;
+    topic_response.topic_id = topic_data.topic_id;
+    topic_response.partition_responses.resize(topic_data.partition_data.size());
+    Target target;
+    if (request.header.api_version >= kFirstVersionWithTopicIds) {
+      target.topic = node_.image->find(topic_data.topic_id);
+      if (target.topic == nullptr) target.error = ErrorCode::UNKNOWN_TOPIC_ID;
+    } else {
+      target.topic = node_.image->find(topic_data.name);
+      if (target.topic == nullptr) target.error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    }
+    // Only Kafka's own admin client may write into the internal topics (KafkaApis, Topic.isInternal).
+    if (target.topic != nullptr && is_internal_topic(target.topic->name) &&
+        request.header.client_id.value_or("") != "__admin_client") {
+      target.error = ErrorCode::INVALID_TOPIC_EXCEPTION;
+    }
+    for (std::size_t p = 0; p < topic_data.partition_data.size(); ++p) {
+      PartitionAppend& append = pending.appends[next++];
+      append.pending = &pending;
+      append.topic = t;
+      append.partition = p;
+      append.append_time = kNoTimestamp;
+      append.call.bind<&PartitionAppend::on_appended>(&append);
+      topic_response.partition_responses[p].index = topic_data.partition_data[p].index;
+      target.partition = topic_data.partition_data[p].index;
+      start_partition(pending, append, target, topic_data.partition_data[p].records.value_or(Bytes{}));
+    }
+  }
+  --pending.awaited;
+  answer_if_complete(pending);
+}
+
+void Produce::start_partition(Pending& pending, PartitionAppend& append, const Target& target, Bytes records) {
+  PartitionAnswer& answer = pending.answer_of(append);
+  answer.base_offset = kNoOffset;
+  const std::int16_t acks = pending.message.acks;
+  ErrorCode error = target.error;
+  if (acks < -1 || acks > 1) error = ErrorCode::INVALID_REQUIRED_ACKS;
+  if (error == ErrorCode::NONE) {
+    const node::PartitionImage* const partition = target.topic->find(target.partition);
+    if (partition == nullptr) {
+      error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    } else if (partition->leader != node_.node_id) {
+      error = ErrorCode::NOT_LEADER_OR_FOLLOWER;
+      answer.current_leader = {.leader_id = partition->leader, .leader_epoch = partition->leader_epoch};
+    } else if (acks == -1 && static_cast<std::int32_t>(partition->in_sync.size()) < target.topic->config.min_insync_replicas) {
+      error = ErrorCode::NOT_ENOUGH_REPLICAS;
+    } else if (records.empty()) {
+      error = ErrorCode::INVALID_RECORD;
+    }
+  }
+  if (error != ErrorCode::NONE) {
+    pending.has_error = true;
+    refused_.add();
+    return refuse(answer, error);
+  }
+  // The frame is ours until the engine has it: rewriting append times in place is allowed.
+  const MutableBytes bytes{const_cast<std::byte*>(records.data()), records.size()};
+  check_and_append(pending, append, target, bytes);
+}
+
+void Produce::check_and_append(Pending& pending, PartitionAppend& append, const Target& target, MutableBytes records) {
+  PartitionAnswer& answer = pending.answer_of(append);
+  const node::TopicConfig& config = target.topic->config;
+  const auto fail = [&](ErrorCode code) {
+    pending.has_error = true;
+    refused_.add();
+    refuse(answer, code);
+  };
+  Result<record::BatchHeader> header = record::check_produced(records);
+  if (!header) {
+    const bool old_magic = header.error().code == Code::unsupported;
+    return fail(old_magic ? ErrorCode::INVALID_RECORD : kafka::to_wire(header.error().code));
+  }
+  if (records.size() > static_cast<std::size_t>(config.max_message_bytes)) return fail(ErrorCode::MESSAGE_TOO_LARGE);
+  if (header->compression() == record::Compression::zstd && pending.request->header.api_version < kFirstVersionWithZstd) {
+    return fail(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE);
+  }
+  const TimestampMs now = node_.io.wall_clock_ms();
+  // Walking the records costs more than all else here: only where a rule of the topic cannot be seen in the header.
+  const bool needs_walk = config.cleanup_compact || (config.log_append_time && header->is_log_append_time()) ||
+                          (!config.log_append_time &&
+                           (header->is_log_append_time() || header->max_timestamp > now + config.timestamp_after_max_ms ||
+                            config.timestamp_before_max_ms != INT64_MAX));
+  if (needs_walk) {
+    const record::RecordRules rules{.keys_required = config.cleanup_compact,
+                                    .uses_log_append_time = config.log_append_time,
+                                    .before_max_ms = config.timestamp_before_max_ms,
+                                    .after_max_ms = config.timestamp_after_max_ms,
+                                    .now_ms = now,
+                                    .uncompressed_bytes_max = kUncompressedBytesMax};
+    const Result<record::Validation> validated = record::validate_records(records, rules, scratch_);
+    if (!validated) return fail(kafka::to_wire(validated.error().code));
+    if (!validated->is_accepted()) {
+      for (const record::RecordFailure& failure : validated->failures) {
+        answer.record_errors.push_back({.batch_index = failure.index, .batch_index_error_message = record::text(failure.reason)});
+      }
+      answer.error_message = "One or more records have been rejected";
+      return fail(kafka::to_wire(validated->refusal()));
+    }
+    record::stamp_timestamps(records, config.log_append_time, config.log_append_time ? now : validated->max_timestamp);
+  } else if (config.log_append_time) {
+    record::stamp_timestamps(records, true, now);
+  }
+  if (config.log_append_time) append.append_time = now;
+
+  batches_.add();
+  bytes_.add(records.size());
+  ++pending.awaited;
+  node_.engine.append({.request = 0,
+                       .partition = {target.topic->id, target.partition},
+                       .leader_epoch = kNoLeaderEpoch,
+                       .arena_offset = static_cast<std::uint64_t>(records.data() - node_.arena.begin()),
+                       .length = static_cast<std::uint32_t>(records.size()),
+                       .wait = pending.message.acks == -1 ? api::Wait::high_watermark : api::Wait::local},
+                      append.call);
+}
+
+void Produce::PartitionAppend::on_appended(const api::Appended& appended, Bytes) {
+  PartitionAnswer& answer = pending->answer_of(*this);
+  if (appended.code == api::kOk) {
+    answer.base_offset = appended.base_offset;
+    answer.log_start_offset = appended.log_start_offset;
+    answer.log_append_time_ms = append_time;
+  } else {
+    pending->has_error = true;
+    refuse(answer, data_path_error(static_cast<Code>(appended.code)));
+  }
+  --pending->awaited;
+  pending->produce->answer_if_complete(*pending);
+}
+
+void Produce::answer_if_complete(Pending& pending) {
+  if (pending.awaited != 0) return;
+  Request& request = *pending.request;
+  const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& each) { return each.get() == &pending; });
+  CHECK(found != running_.end());
+  std::swap(*found, running_.back());
+  std::unique_ptr<Pending> done = std::move(running_.back());
+  running_.pop_back();
+  if (pending.message.acks == 0) {
+    // Nobody hears an error: closing the connection is how Kafka says it (A79).
+    request.is_silent = true;
+    if (pending.has_error) request.close_connection = true;
+    request.finish();
+  } else {
+    request.respond(pending.response);
+  }
+  spare_.push_back(std::move(done));
+}
+
+}  // namespace tailrace::broker

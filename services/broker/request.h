@@ -1,0 +1,61 @@
+// Request: one request of a client from its last received byte to its last sent one. Pooled; the connection owns it while it is in
+// flight. Whoever serves it fills `response` (and, for a fetch, gaps and files) and calls finish() once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/api/file_cache.h"
+#include "engine/base/bytes.h"
+#include "engine/base/types.h"
+#include "engine/ipc/arena.h"
+#include "services/kafka/api_table.h"
+#include "services/kafka/codec.h"
+
+namespace tailrace::broker {
+
+class Connection;
+
+// Bytes of a segment file that belong into a gap of the response.
+struct FilePart {
+  api::FileCache::Entry* file = nullptr;
+  std::uint64_t position = 0;
+  std::uint32_t length = 0;
+};
+
+struct Request {
+  Connection* connection = nullptr;
+  ipc::Arena::Chunk chunk;
+  Bytes frame;  // in the arena: header and body
+  kafka::RequestHeader header;
+  const kafka::Api* api = nullptr;
+  Bytes body;
+  Instant received_at;
+
+  kafka::Buffer response;         // the whole frame with its size, without what comes from files
+  std::vector<kafka::Gap> gaps;   // where files[i] goes
+  std::vector<FilePart> files;
+  bool is_dispatched = false;
+  bool is_done = false;
+  bool is_silent = false;         // produced with acks=0: nothing is sent
+  bool close_connection = false;  // instead of an answer
+
+  template <class Message>
+  void respond(const Message& message) {
+    response.clear();
+    const std::size_t start = kafka::begin_response(header.correlation_id, header.api_key, header.api_version, response);
+    kafka::encode(message, header.api_version, response, &gaps);
+    kafka::end_frame(start, response, gaps);
+    finish();
+  }
+  // The answer is in `response` (or there is none). The connection sends it when it is its turn.
+  void finish();
+  // The request cannot be answered by its protocol: Kafka closes the connection.
+  void refuse() {
+    close_connection = true;
+    finish();
+  }
+};
+
+}  // namespace tailrace::broker

@@ -1,0 +1,132 @@
+#include "services/node/metadata_image.h"
+
+#include <charconv>
+
+#include "services/kafka/messages/internal.h"
+#include "services/kafka/messages/update_metadata.h"
+
+namespace tailrace::node {
+namespace {
+
+constexpr BrokerId kLeaderDuringDelete = -2;  // LeaderAndIsr.LeaderDuringDelete: the partition is to be forgotten
+constexpr std::int8_t kFullUpdate = 2;        // AbstractControlRequest.Type: what is not named is gone
+
+ConfigMap to_map(const std::vector<kafka::ConfigImage::Entry>& entries) {
+  ConfigMap map;
+  for (const kafka::ConfigImage::Entry& each : entries) {
+    if (each.value) map[std::string(each.key)] = std::string(*each.value);
+  }
+  return map;
+}
+
+}  // namespace
+
+std::shared_ptr<const MetadataImage> MetadataImage::empty() { return std::make_shared<const MetadataImage>(); }
+
+const TopicImage* MetadataImage::find(std::string_view name) const {
+  const auto found = topics_.find(name);
+  return found == topics_.end() ? nullptr : found->second.get();
+}
+
+const TopicImage* MetadataImage::find(const Uuid& id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+void MetadataImage::put(std::shared_ptr<const TopicImage> topic) {
+  const auto old = topics_.find(topic->name);
+  if (old != topics_.end()) by_id_.erase(old->second->id);
+  by_id_[topic->id] = topic.get();
+  topics_[topic->name] = std::move(topic);
+}
+
+void MetadataImage::remove(const std::string& name) {
+  const auto found = topics_.find(name);
+  if (found == topics_.end()) return;
+  by_id_.erase(found->second->id);
+  topics_.erase(found);
+}
+
+std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::UpdateMetadataRequest& update,
+                                                         const Config& fixed) const {
+  auto next = std::make_shared<MetadataImage>(*this);
+  next->controller_id_ = update.controller_id;
+  if (update.type == kFullUpdate) {
+    next->topics_.clear();
+    next->by_id_.clear();
+  }
+  next->brokers_.clear();
+  for (const auto& each : update.live_brokers) {
+    BrokerImage broker;
+    broker.id = each.id;
+    if (each.rack) broker.rack = std::string(*each.rack);
+    for (const auto& endpoint : each.endpoints) {
+      broker.listeners.push_back({std::string(endpoint.listener), std::string(endpoint.host), endpoint.port});
+    }
+    next->brokers_.push_back(std::move(broker));
+  }
+  for (const auto& state : update.topic_states) {
+    auto topic = std::make_shared<TopicImage>();
+    const TopicImage* const known = next->find(state.topic_name);
+    if (known != nullptr && known->id == state.topic_id) {
+      *topic = *known;
+    } else {
+      topic->name = std::string(state.topic_name);
+      topic->id = state.topic_id;
+      const auto settings = next->topic_settings_.find(state.topic_name);
+      if (settings != next->topic_settings_.end()) topic->overrides = settings->second;
+      topic->config = topic_config(next->broker_configs(fixed), topic->overrides);
+    }
+    for (const auto& each : state.partition_states) {
+      if (each.leader == kLeaderDuringDelete) {
+        topic->partitions.erase(each.partition_index);
+        continue;
+      }
+      topic->partitions[each.partition_index] = {
+          each.leader, each.leader_epoch, each.replicas, each.isr, each.offline_replicas};
+    }
+    if (topic->partitions.empty()) {
+      // A deletion names the old topic by its id: a new one of the same name stays.
+      if (known == nullptr || known->id == topic->id) next->remove(topic->name);
+    } else {
+      next->put(std::move(topic));
+    }
+  }
+  return next;
+}
+
+std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::ConfigImage& settings, const Config& fixed,
+                                                         BrokerId this_broker) const {
+  auto next = std::make_shared<MetadataImage>(*this);
+  if (settings.is_whole) {
+    next->topic_settings_.clear();
+    next->of_this_broker_.clear();
+    next->of_all_brokers_.clear();
+  }
+  for (const kafka::ConfigImage::Entity& each : settings.entities) {
+    ConfigMap map = to_map(each.entries);
+    if (each.type == kafka::kTopicEntity) {
+      if (map.empty()) next->topic_settings_.erase(std::string(each.name));
+      else next->topic_settings_[std::string(each.name)] = std::move(map);
+    } else if (each.type == kafka::kBrokerEntity && each.name.empty()) {
+      next->of_all_brokers_ = std::move(map);
+    } else if (each.type == kafka::kBrokerEntity && each.name == std::to_string(this_broker)) {
+      next->of_this_broker_ = std::move(map);
+    }
+  }
+  const BrokerConfigs broker = next->broker_configs(fixed);
+  const bool defaults_changed = next->of_this_broker_ != of_this_broker_ || next->of_all_brokers_ != of_all_brokers_;
+  const Topics topics = next->topics_;
+  for (const auto& [name, topic] : topics) {
+    const auto found = next->topic_settings_.find(name);
+    const ConfigMap overrides = found == next->topic_settings_.end() ? ConfigMap{} : found->second;
+    if (!defaults_changed && overrides == topic->overrides) continue;
+    auto changed = std::make_shared<TopicImage>(*topic);
+    changed->overrides = overrides;
+    changed->config = topic_config(broker, overrides);
+    next->put(std::move(changed));
+  }
+  return next;
+}
+
+}  // namespace tailrace::node
