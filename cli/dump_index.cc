@@ -22,14 +22,19 @@ struct TimeEntry {
   Offset offset = 0;
 };
 
+// The base offset is a file's name and may be anything.
+Offset absolute_offset(Offset base_offset, std::int32_t relative) {
+  return static_cast<Offset>(static_cast<std::uint64_t>(base_offset) + static_cast<std::uint64_t>(relative));
+}
+
 OffsetEntry read_offset_entry(const std::byte* from, Offset base_offset) {
-  return {.offset = base_offset + load_big_endian<std::int32_t>(from),
+  return {.offset = absolute_offset(base_offset, load_big_endian<std::int32_t>(from)),
           .position = load_big_endian<std::int32_t>(from + 4)};
 }
 
 TimeEntry read_time_entry(const std::byte* from, Offset base_offset) {
   return {.timestamp = load_big_endian<std::int64_t>(from),
-          .offset = base_offset + load_big_endian<std::int32_t>(from + 8)};
+          .offset = absolute_offset(base_offset, load_big_endian<std::int32_t>(from + 8))};
 }
 
 // The whole index in memory (they are small), with what a broker checks at start.

@@ -154,7 +154,8 @@ class RecordPrinter {
 
   // Compaction leaves gaps; an offset that is not above the one before is damage.
   void note_gap(Offset offset) {
-    if (offset != last_offset_ + 1) dump_.findings().gaps[absolute_path(path_)][last_offset_] = offset;
+    const auto expected = static_cast<Offset>(static_cast<std::uint64_t>(last_offset_) + 1);
+    if (offset != expected) dump_.findings().gaps[absolute_path(path_)][last_offset_] = offset;
     if (offset <= last_offset_) dump_.complain(path_, fmt::format("offset {} comes after {}", offset, last_offset_));
     last_offset_ = offset;
   }

@@ -16,8 +16,8 @@ constexpr std::int32_t kNoSequence = -1;
 
 // DefaultRecordBatch.decrementSequence: before 0 comes 2^31-1.
 std::int32_t decrement_sequence(std::int32_t sequence, std::int32_t by) {
-  if (sequence >= by) return sequence - by;
-  return static_cast<std::int32_t>(static_cast<std::int64_t>(kSequenceMax) - by + sequence + 1);
+  const std::int64_t before = static_cast<std::int64_t>(sequence) - by;
+  return static_cast<std::int32_t>(before >= 0 ? before : before + kSequenceMax + 1);
 }
 
 bool follows(std::int32_t last_sequence, std::int32_t next_sequence) {
@@ -114,8 +114,9 @@ std::vector<const ProducerState*> in_java_order(const std::map<ProducerId, Produ
   // It begins with 16 buckets and doubles them when it is more than three quarters full.
   const auto buckets =
       static_cast<std::uint32_t>(std::bit_ceil(std::max<std::size_t>(16, (producers.size() * 4 + 2) / 3)));
-  std::ranges::stable_sort(ordered, {},
-                           [buckets](const ProducerState* state) { return java_bucket(state->producer_id, buckets); });
+  std::ranges::sort(ordered, {}, [buckets](const ProducerState* state) {
+    return std::pair(java_bucket(state->producer_id, buckets), state->producer_id);
+  });
   return ordered;
 }
 

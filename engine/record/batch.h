@@ -46,8 +46,13 @@ struct BatchHeader {
   std::int32_t record_count = 0;
 
   [[nodiscard]] std::size_t size_bytes() const { return kLogOverhead + static_cast<std::size_t>(batch_length); }
-  [[nodiscard]] Offset last_offset() const { return base_offset + last_offset_delta; }
-  [[nodiscard]] Offset next_offset() const { return last_offset() + 1; }
+  // In unsigned arithmetic: a header that was not checked may hold anything.
+  [[nodiscard]] Offset last_offset() const {
+    return static_cast<Offset>(static_cast<std::uint64_t>(base_offset) + static_cast<std::uint64_t>(last_offset_delta));
+  }
+  [[nodiscard]] Offset next_offset() const {
+    return static_cast<Offset>(static_cast<std::uint64_t>(last_offset()) + 1);
+  }
   [[nodiscard]] Compression compression() const { return static_cast<Compression>(attributes & kCompressionMask); }
   [[nodiscard]] bool is_log_append_time() const { return (attributes & kLogAppendTimeBit) != 0; }
   [[nodiscard]] bool is_transactional() const { return (attributes & kTransactionalBit) != 0; }

@@ -59,7 +59,9 @@ Result<void> BatchBuilder::add(TimestampMs timestamp, std::optional<Bytes> key, 
                                std::span<const Header> headers) {
   if (timestamp < kNoTimestamp) return failure(Code::invalid_argument, "negative time of a record");
   const std::int32_t offset_delta = header_.record_count;
-  const std::int64_t timestamp_delta = offset_delta == 0 ? 0 : timestamp - header_.base_timestamp;
+  // Unsigned, since the largest time minus -1 has no int64; readers add it up the same way.
+  const auto from_base = static_cast<std::uint64_t>(timestamp) - static_cast<std::uint64_t>(header_.base_timestamp);
+  const std::int64_t timestamp_delta = offset_delta == 0 ? 0 : static_cast<std::int64_t>(from_base);
 
   constexpr std::size_t kAttributesSize = 1;
   std::size_t body_size = kAttributesSize + varint_size(timestamp_delta) + varint_size(offset_delta) +

@@ -26,8 +26,9 @@ class Cursor {
     return true;
   }
   bool varint(std::int32_t& value) {
-    if (at_ != end_ && (*at_ & std::byte{0x80}) == std::byte{0}) [[likely]] {
-      value = static_cast<std::int32_t>(zigzag_decode(static_cast<std::uint64_t>(*at_++)));
+    std::int64_t wide = 0;
+    if (short_varint(wide)) [[likely]] {
+      value = static_cast<std::int32_t>(wide);
       return true;
     }
     const std::size_t size = read_varint({at_, left()}, value);
@@ -35,6 +36,8 @@ class Cursor {
     return size != 0;
   }
   bool varlong(std::int64_t& value) {
+    if (short_varint(value)) [[likely]]
+      return true;
     const std::size_t size = read_varlong({at_, left()}, value);
     at_ += size;
     return size != 0;
@@ -54,6 +57,22 @@ class Cursor {
   }
 
  private:
+  // One or two bytes are most of what there is; this way they take no loop.
+  bool short_varint(std::int64_t& value) {
+    if (left() < 2) return false;
+    const auto first = static_cast<std::uint64_t>(at_[0]);
+    const auto second = static_cast<std::uint64_t>(at_[1]);
+    if (first < 0x80) {
+      value = zigzag_decode(first);
+      at_ += 1;
+      return true;
+    }
+    if (second >= 0x80) return false;
+    value = zigzag_decode((first & 0x7F) | second << 7);
+    at_ += 2;
+    return true;
+  }
+
   const std::byte* at_;
   const std::byte* end_;
 };

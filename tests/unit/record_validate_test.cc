@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -180,6 +181,19 @@ TEST(BatchBuilder, RefusesTimesThatKafkaRefuses) {
   BatchBuilder builder;
   EXPECT_EQ(builder.add(-2, std::nullopt, std::nullopt).error().code, Code::invalid_argument);
   EXPECT_EQ(builder.count(), 0);
+}
+
+TEST(BatchBuilder, TakesTimesAsFarApartAsThereAre) {
+  constexpr TimestampMs kLast = std::numeric_limits<TimestampMs>::max();
+  const auto batch = batch_of({{kNoTimestamp}, {kLast}, {0}});
+  Scratch scratch;
+  auto records = Records::open(batch, scratch, 1 << 20);
+  ASSERT_TRUE(records);
+  Record record;
+  for (const TimestampMs expected : {kNoTimestamp, kLast, TimestampMs{0}}) {
+    ASSERT_TRUE(records->next(record).value_or(false));
+    EXPECT_EQ(record.timestamp, expected);
+  }
 }
 
 TEST(BatchBuilder, CanBeUsedAgain) {
