@@ -86,7 +86,7 @@ Result<void> Log::stage(const record::BatchHeader& header, Bytes records) {
   }
   if (staged_end_ == 0) staged_first_timestamp_ = header.max_timestamp;
   staged_end_ = end;
-  end_offset_ = header.next_offset();
+  end_offset_ = last_batch_end_ = header.next_offset();
   return {};
 }
 
@@ -189,6 +189,7 @@ Result<void> Log::repair() {
   staged_index_position_ = active().offsets().last().position;
   staged_index_entries_ = active().offsets().count();
   staged_first_timestamp_ = kNoTimestamp;
+  last_batch_end_ = kNoOffset;
   known_bound_ = kNoOffset;
   return {};
 }

@@ -100,9 +100,18 @@ Result<void> Log::add_segment(Offset base_offset, TimestampMs now_ms) {
 
 Result<void> Log::roll(TimestampMs now_ms) {
   if (auto done = repair(); !done) return done;
-  if (staged_end_ == 0 && active().base_offset() == end_offset_) return {};
+  if (staged_end_ == 0) return {};
   Segment& sealed = active();
-  if (auto done = add_segment(end_offset_, now_ms); !done) return done;
+  // A segment begins exactly where the one before it ends, so that recovery can tell a loss (OpenHints).
+  Result<Offset> base_offset = last_batch_end_;
+  if (last_batch_end_ == kNoOffset) base_offset = sealed.last_batch_end();
+  if (!base_offset) return std::unexpected(base_offset.error());
+  // A recovery point above the new segment's start would keep a scan away from indexes that are not durable.
+  if (*base_offset < durable_end_) {
+    if (auto done = sealed.seal(); !done) return done;
+    if (auto done = sync_indexes(sealed); !done) return done;
+  }
+  if (auto done = add_segment(*base_offset, now_ms); !done) return done;
   to_seal_.push_back(&sealed);
   staged_end_ = 0;
   staged_index_position_ = 0;
@@ -123,6 +132,7 @@ void Log::set_end(Offset offset) {
   staged_index_position_ = active().offsets().last().position;
   staged_index_entries_ = active().offsets().count();
   staged_first_timestamp_ = kNoTimestamp;
+  last_batch_end_ = kNoOffset;
   known_bound_ = kNoOffset;
 }
 
@@ -217,6 +227,15 @@ Result<std::size_t> Log::remove_old_segments() {
   return removed;
 }
 
+Result<void> Log::sync_indexes(Segment& segment) {
+  for (IndexFile* index : {&segment.offsets().file(), &segment.times().file(), &segment.aborted().file()}) {
+    if (!index->is_there()) continue;
+    if (auto done = index->sync(); !done) return done;
+  }
+  segment.indexes_are_unsynced = false;
+  return {};
+}
+
 // Syncs, in the call, all that the next sync would.
 Result<void> Log::sync_now() {
   if (auto done = seal_written(); !done) return done;
@@ -228,11 +247,7 @@ Result<void> Log::sync_now() {
       segment->log_is_unsynced = false;
     }
     if (segment != &active() || is_closed_) {
-      for (IndexFile* index : {&segment->offsets().file(), &segment->times().file(), &segment->aborted().file()}) {
-        if (!index->is_there()) continue;
-        if (auto done = index->sync(); !done) return done;
-      }
-      segment->indexes_are_unsynced = false;
+      if (auto done = sync_indexes(*segment); !done) return done;
     }
   }
   unsynced_.clear();

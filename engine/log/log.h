@@ -49,6 +49,7 @@ struct Extent {
   Position position = 0;
   std::uint32_t length = 0;               // bytes; 0: nothing to read between the offset and the bound
   Offset first_batch_offset = kNoOffset;  // base offset of the batch at `position`
+  std::uint32_t first_batch_length = 0;   // bytes that the batch at `position` takes whole
 };
 
 struct AbortedTransaction {
@@ -72,7 +73,7 @@ struct EpochEnd {                             // answer to "where does this lead
 // What is known from outside about a directory when it is opened.
 struct OpenHints {
   bool clean_shutdown = false;  // .kafka_cleanshutdown was there: nothing needs scanning
-  Offset recovery_point = 0;    // from recovery-point-offset-checkpoint; segments below are sound
+  Offset recovery_point = 0;    // from recovery-point-offset-checkpoint; segments that end below are sound
   Offset log_start_offset = 0;  // from log-start-offset-checkpoint
   // A scanned segment that ends below the next one's base offset has lost its end with the power, so what follows goes
   // too. Only for a directory whose cleaner leaves alone what is above the recovery point: ours, not Kafka's, whose
@@ -93,7 +94,8 @@ class Log {
                                              Offset start, TimestampMs now_ms);
   // Opens an existing directory. Unless clean, scans from the recovery point: cuts at the first batch that is short,
   // has a bad length, magic or CRC, removes the segments behind it, rebuilds missing or wrong indexes, removes .cleaned
-  // and other leftovers as Kafka's LogLoader does. The result is written and durable to its end.
+  // and other leftovers as Kafka's LogLoader does. The result is written and durable to its end; a recovery point above
+  // it must be lowered in its checkpoint before anything is appended.
   static Result<std::unique_ptr<Log>> open(io::Files& files, std::string directory, const LogConfig& config,
                                            const OpenHints& hints, TimestampMs now_ms);
   ~Log();
@@ -122,8 +124,8 @@ class Log {
   // True by size, by record time against the segment's first batch, by a full index, by relative offset
   // (LogSegment.shouldRoll).
   bool must_roll(const record::BatchHeader& header, TimestampMs now_ms) const;
-  // Seals the active segment (final time index entry, indexes trimmed) and starts one at end_offset(). Errors leave the
-  // log unchanged.
+  // Seals the active segment (final time index entry, indexes trimmed) and starts one where its last batch ends: at
+  // end_offset(), or below it after a truncation into a gap. An empty segment stays. Errors leave the log unchanged.
   Result<void> roll(TimestampMs now_ms);
   // `header` has its final base offset (>= end_offset()) and leader epoch; `records` is the rest of the batch and must
   // stay in place until the write that takes it has completed. Reserves disk space: disk_full leaves the log unchanged.
@@ -172,7 +174,8 @@ class Log {
   Result<void> for_each_batch(Offset from, bool whole, const BatchVisitor& visit) const;
 
   // Everything from `offset` on goes (a batch that contains it too); `offset` becomes the end. Durable when this
-  // returns. Nothing may be staged or in flight.
+  // returns. Nothing may be staged or in flight. A recovery point above `offset` must be lowered in its checkpoint
+  // before: what is appended later is not covered by it.
   Result<void> truncate_to(Offset offset);
   // Everything goes; the log is empty and begins at `offset` (a follower whose leader has nothing older). Nothing may
   // be staged or in flight.
@@ -180,7 +183,8 @@ class Log {
   // Records below `offset` (at most written_end) are gone for readers (DeleteRecords, retention); files stay.
   Result<void> advance_log_start(Offset offset);
   // Removes the oldest segments that lie wholly below log_start_offset(), never the active one; one that a sync is busy
-  // with is left for the next call. Returns how many went.
+  // with is left for the next call. Returns how many went. The log start must be in its checkpoint before: after a
+  // power cut any of them may be there again.
   Result<std::size_t> remove_old_segments();
   // Flushes index buffers, writes final time index entries, trims preallocated space, syncs, closes. Nothing may be in
   // flight.
@@ -201,13 +205,14 @@ class Log {
   void forget(const Segment& segment);  // it goes: whatever points to it
   void set_end(Offset offset);
   Result<void> sync_now();
+  static Result<void> sync_indexes(Segment& segment);
 
   // recovery.cc
   Result<void> recover(const OpenHints& hints, TimestampMs now_ms);
   Result<void> adopt_segments(TimestampMs now_ms);
   Result<void> load_sealed(std::size_t count, bool is_suspicious);
   Result<Offset> load_active();
-  Result<Offset> scan(Offset recovery_point, bool gaps_are_losses);
+  Result<Offset> scan(Offset from, bool gaps_are_losses);
   Result<Offset> scan_segment(Segment& segment, Offset offset_min);
   Result<void> rebuild_epochs();
 
@@ -259,6 +264,7 @@ class Log {
   Position staged_index_position_ = 0;  // of the last index entry
   std::uint32_t staged_index_entries_ = 0;
   TimestampMs staged_first_timestamp_ = kNoTimestamp;  // of the first batch, while it is only staged
+  Offset last_batch_end_ = kNoOffset;                  // offset behind the last batch; kNoOffset: not known
 
   std::vector<Segment*> to_seal_;   // rolled away from, not yet sealed
   std::vector<Segment*> unsynced_;  // what the next sync must look at

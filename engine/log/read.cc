@@ -86,7 +86,8 @@ Result<Extent> Log::plan_read(Offset from, Offset bound, std::uint32_t max_bytes
   Result<io::File> file = segment.file();
   if (!file) return std::unexpected(file.error());
   if (*end <= first->position) return Extent{};
-  Extent extent{{segment.base_offset(), segment.file_id()}, *file, first->position, 0, first->base_offset};
+  Extent extent{
+      {segment.base_offset(), segment.file_id()}, *file, first->position, 0, first->base_offset, first->batch_size};
   const std::uint32_t available = *end - first->position;
   if (max_bytes >= first->batch_size) {
     extent.length = std::min(available, max_bytes);

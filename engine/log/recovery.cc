@@ -207,7 +207,9 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
     if (!sealed) return sealed;
     end = load_active();
   } else {
-    end = scan(hints.recovery_point, hints.gaps_are_losses);
+    // A segment that ends at the recovery point may have been sealed after it: its indexes were not yet durable.
+    // Segments below the log start may be the rest of a removal that was not durable; they have no readers.
+    end = scan(std::max(hints.recovery_point - 1, checkpointed_start), hints.gaps_are_losses);
   }
   if (!end) return std::unexpected(end.error());
   set_end(*end);
@@ -306,10 +308,10 @@ Result<Offset> Log::load_active() {
   return scan_segment(segment, segment.base_offset());
 }
 
-// Scans every batch from the segment that contains the recovery point on. The log ends where the first bad batch
+// Scans every batch from the segment that contains `from` on. The log ends where the first bad batch
 // begins.
-Result<Offset> Log::scan(Offset recovery_point, bool gaps_are_losses) {
-  const std::size_t first = segment_index(recovery_point);
+Result<Offset> Log::scan(Offset from, bool gaps_are_losses) {
+  const std::size_t first = segment_index(from);
   if (auto done = load_sealed(first, true); !done) return std::unexpected(done.error());
   Offset end = segments_[first]->base_offset();
   scanned_from_ = std::min(scanned_from_, end);

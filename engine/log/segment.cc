@@ -132,6 +132,19 @@ Result<std::optional<BatchPlace>> Segment::find(Offset offset) const {
   }
 }
 
+Result<Offset> Segment::last_batch_end() const {
+  Result<io::File> opened = file();
+  if (!opened) return std::unexpected(opened.error());
+  BatchScanner scanner(files_, *opened, offsets_.last().position, size_, kFindWindow);
+  Offset end = base_offset_;
+  while (true) {
+    Result<std::optional<record::BatchHeader>> header = scanner.next();
+    if (!header) return std::unexpected(header.error());
+    if (!*header) return end;
+    end = (*header)->next_offset();
+  }
+}
+
 Result<void> Segment::reserve(std::uint64_t end, std::uint64_t segment_bytes) {
   if (end <= allocated_) return {};
   const std::uint64_t step = std::clamp(std::bit_ceil(allocated_), kReserveMin, kReserveMax);

@@ -64,6 +64,9 @@ class Segment {
   // The first batch with a last offset >= `offset`, nullopt when all end before it. Error: corrupt.
   Result<std::optional<BatchPlace>> find(Offset offset) const;
 
+  // The offset behind the last batch, the base offset when there is none. Error: corrupt.
+  Result<Offset> last_batch_end() const;
+
   // Makes sure that the disk has room up to `end`, in steps that grow with the file. Error: disk_full.
   Result<void> reserve(std::uint64_t end, std::uint64_t segment_bytes);
   // Final time index entry, indexes written out, space behind the end given back. What failed can be tried again.
