@@ -15,6 +15,9 @@
 namespace tailrace::broker {
 
 struct NodeState {
+  NodeState(io::Io& loop, const node::Config& settings, api::Client& client, ipc::Arena& memory)
+      : io(loop), config(settings), engine(client), arena(memory) {}
+
   io::Io& io;
   const node::Config& config;
   api::Client& engine;

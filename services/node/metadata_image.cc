@@ -33,6 +33,11 @@ const TopicImage* MetadataImage::find(const Uuid& id) const {
   return found == by_id_.end() ? nullptr : found->second;
 }
 
+TopicConfig MetadataImage::config_of(std::string_view topic, const Config& fixed) const {
+  const auto settings = topic_settings_.find(topic);
+  return topic_config(broker_configs(fixed), settings == topic_settings_.end() ? ConfigMap{} : settings->second);
+}
+
 void MetadataImage::put(std::shared_ptr<const TopicImage> topic) {
   const auto old = topics_.find(topic->name);
   if (old != topics_.end()) by_id_.erase(old->second->id);
@@ -108,7 +113,7 @@ std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::ConfigImag
     if (each.type == kafka::kTopicEntity) {
       if (map.empty()) next->topic_settings_.erase(std::string(each.name));
       else next->topic_settings_[std::string(each.name)] = std::move(map);
-    } else if (each.type == kafka::kBrokerEntity && each.name.empty()) {
+    } else if (each.type == kafka::kBrokerEntity && (each.name.empty() || each.name == "<default>")) {
       next->of_all_brokers_ = std::move(map);
     } else if (each.type == kafka::kBrokerEntity && each.name == std::to_string(this_broker)) {
       next->of_this_broker_ = std::move(map);

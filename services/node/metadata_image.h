@@ -64,6 +64,9 @@ class MetadataImage {
   [[nodiscard]] std::shared_ptr<const MetadataImage> with(const kafka::ConfigImage& settings, const Config& fixed,
                                                           BrokerId this_broker) const;
 
+  // The settings of a topic, also of one that is not known yet but has settings.
+  [[nodiscard]] TopicConfig config_of(std::string_view topic, const Config& fixed) const;
+
   // nullptr: no such topic.
   [[nodiscard]] const TopicImage* find(std::string_view name) const;
   [[nodiscard]] const TopicImage* find(const Uuid& id) const;

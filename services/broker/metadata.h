@@ -1,0 +1,47 @@
+// What the broker answers from its image of the cluster: Metadata (with creation of topics on demand), DescribeCluster,
+// DescribeConfigs, ApiVersions.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/broker/forwarder.h"
+#include "services/broker/node_state.h"
+#include "services/broker/request.h"
+
+namespace tailrace::kafka {
+struct MetadataRequest;
+struct MetadataResponse;
+}  // namespace tailrace::kafka
+
+namespace tailrace::broker {
+
+class Metadata {
+ public:
+  Metadata(NodeState& node, Forwarder& zkbridge) : node_(node), zkbridge_(zkbridge) {}
+  void start(Request& request);
+  void describe_cluster(Request& request);
+
+ private:
+  struct Creation;
+  void answer(Request& request, const kafka::MetadataRequest& message, const Creation* creation);
+  void create_topics(Request& request, std::shared_ptr<Creation> creation);
+  [[nodiscard]] bool creates_topics(const kafka::MetadataRequest& message) const;
+
+  NodeState& node_;
+  Forwarder& zkbridge_;
+};
+
+// Where a client that came through this connection reaches a broker: what is advertised for its listener; for this node, without
+// `advertised.listeners`, the address that the client connected to.
+struct ReachableAt {
+  std::string host;
+  std::int32_t port = -1;
+};
+ReachableAt reachable_at(const NodeState& node, const node::BrokerImage& broker, Connection& connection);
+
+void answer_api_versions(Request& request);
+void answer_describe_configs(const NodeState& node, Request& request);
+
+}  // namespace tailrace::broker
