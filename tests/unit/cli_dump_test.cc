@@ -4,12 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -49,15 +50,37 @@ Printed dump(const DumpOptions& options) {
 
 // The recorded texts have every carriage return of binary values as a line feed (they were read as text).
 std::string with_line_feeds(const std::string& text) {
-  static const std::regex kCarriageReturn("\\r\n?");
-  return std::regex_replace(text, kCarriageReturn, "\n");
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    result.push_back(text[i] == '\r' ? '\n' : text[i]);
+  }
+  return result;
 }
 
 // Where 3.9 prints something else than 4.4 of the same bytes: a stray brace behind the CRC of magic 0 and 1 records.
-std::string as_4_4(const std::string& printed_by_3_9) {
-  static const std::regex kBrace(
-      R"((\n\| offset: \d+ \w+: -?\d+ keySize: -?\d+ valueSize: -?\d+ isValid: \w+ crc: \d+)\})");
-  return std::regex_replace(printed_by_3_9, kBrace, "$1");
+std::string as_4_4(std::string printed_by_3_9) {
+  std::size_t line = 0;
+  while (line < printed_by_3_9.size()) {
+    const std::size_t crc = printed_by_3_9.find(" crc: ", line);
+    const std::size_t end = std::min(printed_by_3_9.find('\n', line), printed_by_3_9.size());
+    if (printed_by_3_9.compare(line, 10, "| offset: ") == 0 && crc < end) {
+      const std::size_t behind = printed_by_3_9.find_first_not_of("0123456789", crc + 6);
+      if (behind < printed_by_3_9.size() && printed_by_3_9[behind] == '}') {
+        printed_by_3_9.erase(behind, 1);
+        continue;
+      }
+    }
+    line = end + 1;
+  }
+  return printed_by_3_9;
+}
+
+// "0001.log.plain.txt" -> "0001.log", "plain".
+std::pair<std::string, std::string> file_and_kind(const fs::path& text) {
+  const fs::path without_txt = text.stem();
+  const std::string kind = without_txt.extension().string();
+  return {without_txt.stem().string(), kind.empty() ? kind : kind.substr(1)};
 }
 
 struct Case {
@@ -123,14 +146,12 @@ TEST_P(GoldenDump, PrintsWhatKafkaPrints) {
   const fs::path folder = root_ / golden.expected;
   auto gaps = gaps_by_log(folder / "stderr-log.txt");
   std::size_t compared = 0;
-  const std::regex name_and_kind(R"((.+)\.(log|plain|verify-index-only)\.txt)");
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    std::smatch match;
-    const std::string text_name = entry.path().filename().string();
-    if (!entry.is_regular_file() || !std::regex_match(text_name, match, name_and_kind)) continue;
+    if (!entry.is_regular_file() || entry.path().extension() != ".txt") continue;
+    const auto [name, kind] = file_and_kind(entry.path());
     DumpOptions options;
-    if (!options_of(match[2], options)) continue;
-    const std::string file = (entry.path().parent_path().filename() / match[1].str()).string();
+    if (!options_of(kind, options)) continue;
+    const std::string file = (entry.path().parent_path().filename() / name).string();
     if (!can_compare(file)) continue;
     options.files = {file};
     const Printed printed = dump(options);
@@ -138,7 +159,7 @@ TEST_P(GoldenDump, PrintsWhatKafkaPrints) {
     EXPECT_EQ(with_line_feeds(printed.out), golden.is_3_9 ? as_4_4(expected) : expected) << entry.path();
     EXPECT_EQ(printed.status, 0) << file << "\n" << printed.err;
     // 3.9 prints gaps in another order, and none before the first record.
-    if (match[2] == "log" && !golden.is_3_9) {
+    if (kind == "log" && !golden.is_3_9) {
       std::string err = printed.err;
       if (const auto at = err.find(fs::current_path().string() + "/"); at != std::string::npos) {
         err.erase(at, fs::current_path().string().size() + 1);
