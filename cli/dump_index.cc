@@ -51,15 +51,23 @@ class Index {
 
   [[nodiscard]] std::size_t count() const { return bytes_.size() / entry_size_; }
   [[nodiscard]] std::size_t trailing_bytes() const { return bytes_.size() % entry_size_; }
-  [[nodiscard]] const std::byte* entry(std::size_t i) const { return bytes_.bytes().data() + i * entry_size_; }
+  [[nodiscard]] const std::byte* entry(std::size_t i) const { return entry_bytes(i).data(); }
+  [[nodiscard]] Bytes entry_bytes(std::size_t i) const { return bytes_.bytes().subspan(i * entry_size_, entry_size_); }
 
  private:
   record::Scratch bytes_;
   std::uint32_t entry_size_ = 1;
 };
 
-// An index is extended by zeros while it is written to: an entry for the base offset that is not the first ends it.
+// An index is extended by zeros while it is written to, and stays so when its broker is killed: an entry for the base
+// offset that is not the first ends it. Where the first is zeros too, nothing was written yet; it is shown, as by
+// Kafka, but points to nothing.
 bool is_end(std::size_t i, Offset offset, Offset base_offset) { return i > 0 && offset == base_offset; }
+
+bool is_unwritten(const Index& index, std::size_t i) {
+  const Bytes entry = index.entry_bytes(i);
+  return std::ranges::all_of(entry, [](std::byte byte) { return byte == std::byte{0}; });
+}
 
 void complain_of_trailing_bytes(Dump& dump, const std::string& path, const Index& index) {
   if (index.trailing_bytes() == 0) return;
@@ -90,6 +98,14 @@ Result<StoredBatch> batch_at(Dump& dump, const DumpFile& log, std::int32_t posit
   if (!has_batch) return std::unexpected(has_batch.error());
   if (!*has_batch) return failure(Code::corrupt, "no whole batch of up to --max-message-size is there");
   return batch;
+}
+
+Result<void> check_offset_entry(Dump& dump, const std::string& path, const DumpFile& log, const OffsetEntry& entry) {
+  const auto batch = batch_at(dump, log, entry.position);
+  if (!batch) return std::unexpected(batch.error());
+  const Offset last_offset = batch->header.last_offset();
+  if (last_offset != entry.offset) dump.findings().index_mismatches[absolute_path(path)][entry.offset] = last_offset;
+  return {};
 }
 
 // The position where the search for an offset begins: that of the last entry of the .index at or below it.
@@ -205,10 +221,10 @@ void dump_offset_index(Dump& dump, const std::string& path) {
   for (std::size_t i = 0; i < index.count(); ++i) {
     const OffsetEntry entry = read_offset_entry(index.entry(i), base_offset);
     if (is_end(i, entry.offset, base_offset)) break;
-    const auto batch = batch_at(dump, log, entry.position);
-    if (!batch) return dump.complain(path, fmt::format("entry of offset {}", entry.offset), batch.error());
-    if (batch->header.last_offset() != entry.offset) {
-      dump.findings().index_mismatches[absolute_path(path)][entry.offset] = batch->header.last_offset();
+    if (!is_unwritten(index, i)) {
+      if (auto checked = check_offset_entry(dump, path, log, entry); !checked) {
+        return dump.complain(path, fmt::format("entry of offset {}", entry.offset), checked.error());
+      }
     }
     if (!dump.options().verify_index_only) dump.print("offset: {} position: {}\n", entry.offset, entry.position);
   }
@@ -242,8 +258,10 @@ void dump_time_index(Dump& dump, const std::string& path) {
   for (std::size_t i = 0; i < index.count(); ++i) {
     const TimeEntry entry = read_time_entry(index.entry(i), base_offset);
     if (is_end(i, entry.offset, base_offset)) break;
-    if (auto checked = check.check(entry, start_position(offsets, base_offset, entry.offset)); !checked) {
-      return dump.complain(path, fmt::format("entry of offset {}", entry.offset), checked.error());
+    if (!is_unwritten(index, i)) {
+      if (auto checked = check.check(entry, start_position(offsets, base_offset, entry.offset)); !checked) {
+        return dump.complain(path, fmt::format("entry of offset {}", entry.offset), checked.error());
+      }
     }
     if (!dump.options().verify_index_only) dump.print("timestamp: {} offset: {}\n", entry.timestamp, entry.offset);
     check.passed(entry);

@@ -276,6 +276,24 @@ TEST_F(DamagedDump, SanityCheckPassesSoundIndexesOnly) {
   EXPECT_NE(printed.err.find("5 bytes at the end are no entry"), std::string::npos);
 }
 
+// What a running broker's indexes look like, and those that a killed one leaves.
+TEST_F(DamagedDump, IndexesThatEndInZerosAreSound) {
+  const fs::path empty = partition_.parent_path() / "empty-0";
+  for (const char* name : {"00000000000000000000.index", "00000000000000000000.timeindex"}) {
+    const std::string before = dump_file(partition_ / name).out;
+    write_file(partition_ / name, read_file(partition_ / name) + std::string(1200, '\0'));
+    const Printed extended = dump_file(partition_ / name);
+    EXPECT_EQ(extended.out, before);
+    EXPECT_EQ(extended.status, 0) << extended.err;
+
+    write_file(empty / name, std::string(1200, '\0'));
+    const Printed unwritten = dump_file(empty / name);
+    EXPECT_EQ(unwritten.status, 0) << unwritten.err;
+    EXPECT_NE(unwritten.out.find("0 offset: 0\n") != std::string::npos,
+              unwritten.out.find("offset: 0 position: 0\n") != std::string::npos);
+  }
+}
+
 TEST_F(DamagedDump, RefusesADamagedSnapshot) {
   for (const auto& entry : fs::directory_iterator(partition_.parent_path() / "idempotent-0")) {
     if (entry.path().extension() != ".snapshot") continue;
