@@ -4,6 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/dump.h"
+#include "cli/produce.h"
+#include "cli/topics.h"
 #include "cli/up.h"
 
 int main(int argument_count, char** arguments) {
@@ -18,6 +21,9 @@ int main(int argument_count, char** arguments) {
   app.get_formatter()->column_width(34);
   int exit_code = 0;
   add_up_command(app, exit_code);
+  add_topics_command(app, exit_code);
+  add_produce_command(app, exit_code);
+  add_dump_command(app, exit_code);
   CLI11_PARSE(app, argument_count, arguments);
   return exit_code;
 }

@@ -193,17 +193,18 @@ int up(const UpOptions& options) {
 void add_up_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<UpOptions>();
   CLI::App* command = app.add_subcommand("up", "Run a node in the foreground");
-  command->description(
-      "Run a node in the foreground: starts the engine, the broker and their two helpers, starts again what dies,\n"
-      "prints `ready HOST:PORT` when a client can produce, and stops on SIGTERM or Ctrl-C.\n"
-      "Without options: 127.0.0.1:9092, data in /var/lib/tailrace (root) or ~/.local/share/tailrace.");
+  command->footer(
+      "It starts the engine, the broker and their two helpers, starts again what dies, prints `ready HOST:PORT` when "
+      "a\n"
+      "client can produce, and stops on SIGTERM or Ctrl-C. Without options it listens on 127.0.0.1:9092 and keeps its\n"
+      "data in /var/lib/tailrace (as root) or ~/.local/share/tailrace.");
   command->add_option("--config", options->config, "a server.properties with Kafka's keys")->type_name("FILE");
   command->add_option("--data", options->data, "the data directory (log.dirs)")->type_name("DIR");
   command->add_option("--listen", options->listen, "where clients connect; port 0 picks a free one")
       ->type_name("HOST:PORT");
   command->add_option("--set", options->set, "one setting, as in the file; wins over the file; may be repeated")
       ->type_name("KEY=VALUE")
-      ->take_all();
+      ->allow_extra_args(false);
   command->add_option("--run", options->run, "directory for sockets and counters (default: by the data directory)")
       ->type_name("DIR");
   command->add_flag("--ephemeral", options->ephemeral, "data in a temporary directory that is removed at the end");
