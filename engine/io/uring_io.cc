@@ -54,7 +54,8 @@ void UringIo::watch(int descriptor) {
 void UringIo::unwatch(int descriptor) {
   std::uint32_t& generation = generations_[static_cast<std::size_t>(descriptor)];
   io_uring_sqe* const entry = next_entry();
-  ::io_uring_prep_poll_remove(entry, poll_tag(descriptor, generation));
+  // Not poll_remove: that one fails, and leaves the poll, where an event is on its way at this moment.
+  ::io_uring_prep_cancel64(entry, poll_tag(descriptor, generation), 0);
   ::io_uring_sqe_set_data64(entry, kIgnored);
   // The poll holds a reference to the file until its removal has run: without this the peer would see our close only after
   // the next turn.

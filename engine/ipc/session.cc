@@ -371,6 +371,7 @@ void Connector::on_welcome(std::int64_t) {
   if (received.size != sizeof welcome || welcome.magic != kMagic || received.descriptors[0] < 0) return try_later();
   opening_->peer_bell_ = received.descriptors[0];
   std::unique_ptr<SocketLink> link = std::move(opening_);
+  io_.forget(link->socket_);  // what came behind the welcome, or the server's end, shall be an edge of its own
   link->start();
   on_session_(std::move(link));
 }

@@ -99,6 +99,21 @@ TEST_F(SessionTest, ThePeersDeathIsTheEndOfTheSocket) {
   EXPECT_FALSE(server_link_->send_file(1, io::File{0}));
 }
 
+// Its end comes together with the welcome, and its socket is closed while the first events of it are on their way.
+TEST_F(SessionTest, AServerThatEndsASessionAtOnceIsNoticed) {
+  listener_.reset();
+  listener_ = std::move(*Listener::create(*server_.io, *server_.bell, path_, [](std::unique_ptr<SocketLink>) {}));
+  bool told = false;
+  connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
+                                           [&](std::unique_ptr<SocketLink> link) {
+                                             client_link_ = std::move(link);
+                                             client_link_->on_closed = [&told] { told = true; };
+                                           });
+  connector_->connect();
+  for (int turns = 0; turns < 100'000 && !told; ++turns) turn();
+  EXPECT_TRUE(told);
+}
+
 TEST_F(SessionTest, AClientConnectsWhenTheServerAppearsLater) {
   listener_.reset();
   connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
