@@ -1,0 +1,271 @@
+#include "services/groupcoord/service.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/base/observe.h"
+#include "services/kafka/api_table.h"
+#include "services/kafka/codec.h"
+#include "services/kafka/errors.h"
+#include "services/kafka/messages/allocate_producer_ids.h"
+#include "services/kafka/messages/init_producer_id.h"
+#include "services/node/control.h"
+
+namespace tailrace::groupcoord {
+namespace {
+
+using kafka::ErrorCode;
+using node::ControlType;
+
+constexpr ProducerEpoch kNoProducerEpoch = -1;
+constexpr std::int16_t kAllocateVersion = 0;
+
+bool serves(std::int16_t api_key, std::int16_t api_version) {
+  const kafka::Api* const api = kafka::find_api(api_key);
+  return api != nullptr && api->handler == kafka::Handler::groupcoord && api->serves(api_version);
+}
+
+}  // namespace
+
+constexpr Service::Route Service::kRoutes[] = {
+    {kafka::api_key::kInitProducerId, &Service::init_producer_id},
+};
+
+Service::Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const std::string& bridge_path)
+    : io_(io), bell_(bell), bridge_(io, bell, bridge_path) {
+  requests_ = counters.make("requests");
+  refused_ = counters.make("requests_refused");
+  producer_ids_given_ = counters.make("producer_ids");
+  blocks_ = counters.make("producer_id_blocks");
+  open_sessions_ = counters.make("sessions");
+  producer_ids_due_.bind<&Service::on_producer_ids_due>(this);
+  bridge_.on_registered = [this] { apply(producer_ids_.on_reachable(io_.now())); };
+  bridge_.on_lost = [this] {
+    producer_ids_.on_unreachable();
+    arm_producer_ids_timer();
+  };
+  bridge_.on_reply = [this](std::uint64_t number, Bytes response) { return on_block_response(number, response); };
+}
+
+Service::~Service() { io_.disarm(producer_ids_due_); }
+
+Result<void> Service::start(const std::string& path) {
+  auto listener = ipc::Listener::create(io_, bell_, path,
+                                        [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); });
+  if (!listener) return std::unexpected(listener.error());
+  listener_ = std::move(*listener);
+  bridge_.connect();
+  return {};
+}
+
+// -- Sessions with the broker --------------------------------------------------------------------------------------
+
+void Service::on_session(std::unique_ptr<ipc::SocketLink> link) {
+  if (link->peer_role() != ipc::Role::broker || sessions_.size() == kSessionsMax) {
+    log_warning("session refused reason=\"{}\"", sessions_.size() == kSessionsMax ? "too many" : "not a broker");
+    return;
+  }
+  const std::uint64_t id = next_session_++;
+  link->on_closed = [this, id] { sessions_.at(id).is_closed = true; };
+  sessions_[id].channel = std::make_unique<ipc::MessageChannel>(std::move(link));
+  open_sessions_.set(sessions_.size());
+}
+
+bool Service::work_on_sessions() {
+  bool worked = false;
+  for (auto at = sessions_.begin(); at != sessions_.end();) {
+    auto& [id, session] = *at;
+    if (!session.is_closed) {
+      worked |= session.channel->poll(
+          [this, number = id](std::uint32_t type, Bytes message) { on_message(number, type, message); });
+    }
+    if (!session.is_closed && !session.is_violated && !session.channel->is_broken()) {
+      ++at;
+      continue;
+    }
+    if (session.is_closed) {
+      log_info("session ended session={}", id);
+    } else {
+      log_warning("session ended session={} reason=\"it broke the protocol\"", id);
+    }
+    at = sessions_.erase(at);
+    open_sessions_.set(sessions_.size());
+    worked = true;
+  }
+  return worked;
+}
+
+void Service::on_message(std::uint64_t session, std::uint32_t type, Bytes message) {
+  Session& from = sessions_.at(session);
+  if (from.is_violated) return;
+  const Result<node::NumberedFrame> numbered = node::parse_numbered_frame(message);
+  kafka::RequestHeader header;
+  std::size_t body_at = 0;
+  // The broker has read the header of whatever it forwards.
+  if (static_cast<ControlType>(type) != ControlType::forward || !numbered ||
+      !kafka::decode_request_header(numbered->frame, header, body_at)) {
+    from.is_violated = true;
+    return;
+  }
+  requests_.add();
+  const Call call{session, numbered->number, header.api_key, header.api_version, header.correlation_id};
+  dispatch(call, numbered->frame.subspan(body_at));
+}
+
+void Service::dispatch(const Call& call, Bytes body) {
+  const auto route = std::ranges::find(kRoutes, call.api_key, &Route::api_key);
+  if (route == std::end(kRoutes) || !serves(call.api_key, call.api_version)) return respond_nothing(call);
+  (this->*route->serve)(call, body);
+}
+
+template <class Message>
+void Service::respond(const Call& call, const Message& message) {
+  buffer_.clear();
+  kafka::encode_response_header(call.correlation_id, kafka::response_header_version(call.api_key, call.api_version),
+                                buffer_);
+  kafka::encode(message, call.api_version, buffer_);
+  send_reply(call, buffer_.bytes());
+}
+
+void Service::respond_nothing(const Call& call) {
+  refused_.add();
+  send_reply(call, {});
+}
+
+void Service::send_reply(const Call& call, Bytes response) {
+  const auto session = sessions_.find(call.session);
+  if (session == sessions_.end()) return;  // the broker that asked is gone, and its clients with it
+  session->second.channel->send(static_cast<std::uint32_t>(ControlType::forward_reply),
+                                {node::frame_number(call.number), response});
+}
+
+// -- InitProducerId ------------------------------------------------------------------------------------------------
+
+// KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
+void Service::init_producer_id(const Call& call, Bytes body) {
+  const auto request = kafka::decode<kafka::InitProducerIdRequest>(body, call.api_version);
+  if (!request) return refuse_producer_id(call, ErrorCode::INVALID_REQUEST);
+  const bool has_id = request->producer_id != kNoProducerId;
+  const bool has_epoch = request->producer_epoch != kNoProducerEpoch;
+  if (has_id != has_epoch) return refuse_producer_id(call, ErrorCode::INVALID_REQUEST);
+  if (request->transactional_id && request->transactional_id->empty()) {
+    return refuse_producer_id(call, ErrorCode::INVALID_REQUEST);
+  }
+  if (request->transactional_id) {
+    if (!std::exchange(is_transaction_logged_, true)) {
+      log_warning("transactional producer refused reason=\"transactions are not served yet\"");
+    }
+    // Of the errors that every client takes as final, the one that is about transactional ids: librdkafka asks again
+    // and again after UNSUPPORTED_VERSION.
+    return refuse_producer_id(call, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+  }
+  // An id and epoch that the producer has are of no interest without a transactional id: it gets a new one.
+  const ProducerIds::Token token = next_token_++;
+  waiting_for_ids_[token] = call;
+  apply(producer_ids_.take(token, io_.now()));
+}
+
+void Service::refuse_producer_id(const Call& call, ErrorCode error) {
+  refused_.add();
+  respond(call, kafka::InitProducerIdResponse{.error_code = kafka::wire(error), .producer_epoch = kNoProducerEpoch});
+}
+
+void Service::apply(const ProducerIds::Effects& effects) {
+  for (const ProducerIds::Answer& answer : effects.answers) {
+    const auto found = waiting_for_ids_.find(answer.token);
+    const Call call = found->second;
+    waiting_for_ids_.erase(found);
+    if (answer.id == kNoProducerId) {
+      refuse_producer_id(call, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);  // as Kafka without a block: all clients retry
+    } else {
+      producer_ids_given_.add();
+      respond(call, kafka::InitProducerIdResponse{.producer_id = answer.id});
+    }
+  }
+  if (effects.request_block) request_block();
+  arm_producer_ids_timer();
+}
+
+void Service::request_block() {
+  buffer_.clear();
+  kafka::encode_request_header(
+      {.api_key = kafka::api_key::kAllocateProducerIds, .api_version = kAllocateVersion, .client_id = "groupcoord"},
+      buffer_);
+  const kafka::AllocateProducerIdsRequest request{.broker_id = bridge_.broker_id(),
+                                                  .broker_epoch = bridge_.broker_epoch()};
+  kafka::encode(request, kAllocateVersion, buffer_);
+  block_request_ = bridge_.send(buffer_.bytes());
+}
+
+bool Service::on_block_response(std::uint64_t number, Bytes response) {
+  if (number != block_request_) return true;  // an answer that came too late: its block is skipped
+  block_request_ = 0;
+  if (response.empty()) {
+    on_block_refused(kafka::wire(ErrorCode::BROKER_NOT_AVAILABLE));
+    return true;
+  }
+  std::int32_t correlation_id = 0;
+  std::size_t body_at = 0;
+  const std::int16_t header_version =
+      kafka::response_header_version(kafka::api_key::kAllocateProducerIds, kAllocateVersion);
+  if (!kafka::decode_response_header(response, header_version, correlation_id, body_at)) return false;
+  const auto block = kafka::decode<kafka::AllocateProducerIdsResponse>(response.subspan(body_at), kAllocateVersion);
+  if (!block) return false;
+  if (block->error_code != 0) {
+    on_block_refused(block->error_code);
+    return true;
+  }
+  const ProducerIdBlock given{block->producer_id_start, block->producer_id_len};
+  if (producer_ids_.accepts(given)) {
+    log_info("producer ids first={} count={}", given.first, given.size);
+    is_refusal_logged_ = false;
+    blocks_.add();
+  } else if (!std::exchange(is_refusal_logged_, true)) {
+    log_warning("producer ids not taken first={} count={} reason=\"not beyond all earlier ones\"", given.first,
+                given.size);
+  }
+  apply(producer_ids_.on_block(given, io_.now()));
+  return true;
+}
+
+void Service::on_block_refused(std::int16_t error) {
+  if (!std::exchange(is_refusal_logged_, true)) log_warning("no producer ids error={}", kafka::error_name(error));
+  const bool is_unknown =
+      error == kafka::wire(ErrorCode::STALE_BROKER_EPOCH) || error == kafka::wire(ErrorCode::BROKER_ID_NOT_REGISTERED);
+  if (is_unknown) bridge_.renew();
+  apply(producer_ids_.on_refused(io_.now()));
+}
+
+void Service::on_producer_ids_due() { apply(producer_ids_.on_time(io_.now())); }
+
+void Service::arm_producer_ids_timer() {
+  const std::optional<Instant> due = producer_ids_.due();
+  if (due) {
+    io_.arm(producer_ids_due_, *due);
+  } else {
+    io_.disarm(producer_ids_due_);
+  }
+}
+
+// -- The loop ------------------------------------------------------------------------------------------------------
+
+bool Service::work() {
+  bool worked = work_on_sessions();
+  worked |= bridge_.work();
+  for (auto& [id, session] : sessions_) session.channel->publish();
+  return worked;
+}
+
+bool Service::prepare_to_sleep() {
+  bool may_sleep = bridge_.prepare_to_sleep();
+  for (auto& [id, session] : sessions_) may_sleep &= session.channel->prepare_to_sleep();
+  return may_sleep;
+}
+
+void Service::wake() {
+  bridge_.wake();
+  for (auto& [id, session] : sessions_) session.channel->wake();
+}
+
+}  // namespace tailrace::groupcoord
