@@ -17,7 +17,7 @@ constexpr std::size_t kWholeWindow = 1 << 20;
 constexpr std::size_t kTimeWindow = 64 << 10;
 
 // A batch that unpacks to more can't be searched for a timestamp.
-constexpr std::size_t kUncompressedBytesMax = 1 << 30;
+constexpr std::size_t kUncompressedBytesMax = 256 << 20;
 
 // The first record of a batch, at or above `from` and below `to`, that `is_wanted`.
 template <class Predicate>

@@ -73,7 +73,8 @@ class LogGolden : public ::testing::TestWithParam<std::string> {
 
   // A fresh copy of a partition's directory.
   std::string copy(const TopicPartition& partition) {
-    const std::string name = partition_directory_name({partition.topic, partition.partition, DirectoryState::current, {}});
+    const std::string name =
+        partition_directory_name({partition.topic, partition.partition, DirectoryState::current, {}});
     const std::string to = copies_ / std::to_string(++copy_count_);
     fs::create_directory(to);
     fs::copy(folder_ + "/data/" + name, to + "/" + name, fs::copy_options::recursive);
