@@ -46,6 +46,7 @@ std::expected<void, std::string> LocalStore::load() {
   ++session_;
   tree_.end_sessions_but(session_);
   checkpoint_at_ = options_.journal_bytes_max;
+  (void)reserve(1);  // so that a disk that fills up later does not keep a node from starting again
   return {};
 }
 
@@ -138,7 +139,7 @@ StoreResult LocalStore::answer(const Get& get) {
   StoreResult result;
   result.node.path = get.path;
   if (get.watch) node_watches_.insert(get.path);
-  const Tree::Node* const node = std::as_const(tree_).find(get.path);
+  const Tree::Node* const node = tree_.find(get.path);
   if (node == nullptr) {
     result.code = StoreCode::no_node;
     return result;
@@ -150,7 +151,7 @@ StoreResult LocalStore::answer(const Get& get) {
 
 StoreResult LocalStore::answer(const GetChildren& get) {
   StoreResult result;
-  const Tree::Node* const node = std::as_const(tree_).find(get.path);
+  const Tree::Node* const node = tree_.find(get.path);
   if (node == nullptr) {
     result.code = StoreCode::no_node;
     return result;
@@ -290,6 +291,7 @@ void LocalStore::make_checkpoint() {
   }
   durable_end_ = written_end_ = reserved_end_ = kJournalHeaderBytes;
   checkpoint_at_ = options_.journal_bytes_max;
+  (void)reserve(1);
   // Results were all handed out or wait for bytes that are durable already.
   for (Due& due : due_) due.after = 0;
 }

@@ -42,6 +42,8 @@ class LocalStore final : public Store {
   void turn() override;
 
   [[nodiscard]] bool idle() const { return state_ == State::idle && staged_.empty() && due_.empty(); }
+  // Nothing was ever stored.
+  [[nodiscard]] bool is_new() const { return tree_.size() == 1; }
   [[nodiscard]] const Tree& tree() const { return tree_; }
   [[nodiscard]] std::int64_t session() const { return session_; }
 

@@ -73,7 +73,7 @@ const Tree::Node* Tree::find(std::string_view path) const {
   const auto at = nodes_.find(path);
   return at == nodes_.end() ? nullptr : &at->second;
 }
-Tree::Node* Tree::find(std::string_view path) {
+Tree::Node* Tree::node_at(std::string_view path) {
   const auto at = nodes_.find(path);
   return at == nodes_.end() ? nullptr : &at->second;
 }
@@ -84,7 +84,7 @@ StoreCode Tree::apply_one(const Transaction& transaction, const Create& create, 
     return StoreCode::bad_path;
   }
   const std::string parent_name(parent_path(create.path));
-  Node* const parent = find(parent_name);
+  Node* const parent = node_at(parent_name);
   if (parent == nullptr) return StoreCode::no_node;
   if (parent->stat.ephemeral_owner != 0) return StoreCode::ephemeral_parent;
   std::string path = create.path;
@@ -108,7 +108,7 @@ StoreCode Tree::apply_one(const Transaction& transaction, const Create& create, 
 
 StoreCode Tree::apply_one(const Transaction& transaction, const Set& set, OperationResult& result) {
   result.path = set.path;
-  Node* const node = find(set.path);
+  Node* const node = node_at(set.path);
   if (node == nullptr) return is_path(set.path) ? StoreCode::no_node : StoreCode::bad_path;
   if (set.version != -1 && set.version != node->stat.version) return StoreCode::bad_version;
   undo_.push_back(
@@ -124,12 +124,12 @@ StoreCode Tree::apply_one(const Transaction& transaction, const Set& set, Operat
 
 StoreCode Tree::apply_one(const Transaction&, const Remove& remove, OperationResult& result) {
   result.path = remove.path;
-  Node* const node = find(remove.path);
+  Node* const node = node_at(remove.path);
   if (node == nullptr) return is_path(remove.path) ? StoreCode::no_node : StoreCode::bad_path;
   if (remove.path == "/") return StoreCode::bad_path;
   if (remove.version != -1 && remove.version != node->stat.version) return StoreCode::bad_version;
   if (!node->children.empty()) return StoreCode::not_empty;
-  Node* const parent = find(parent_path(remove.path));
+  Node* const parent = node_at(parent_path(remove.path));
   CHECK(parent != nullptr);
   parent->children.erase(std::string(leaf_name(remove.path)));
   undo_.push_back({Undo::Kind::removed, remove.path, std::move(*node), 0});
@@ -139,7 +139,7 @@ StoreCode Tree::apply_one(const Transaction&, const Remove& remove, OperationRes
 
 StoreCode Tree::apply_one(const Transaction&, const Check& check, OperationResult& result) {
   result.path = check.path;
-  const Node* const node = find(check.path);
+  const Node* const node = node_at(check.path);
   if (node == nullptr) return is_path(check.path) ? StoreCode::no_node : StoreCode::bad_path;
   if (check.version != -1 && check.version != node->stat.version) return StoreCode::bad_version;
   return StoreCode::ok;
@@ -150,20 +150,20 @@ void Tree::undo_all() {
     Undo& undo = undo_.back();
     switch (undo.kind) {
       case Undo::Kind::created: {
-        Node* const parent = find(parent_path(undo.path));
+        Node* const parent = node_at(parent_path(undo.path));
         parent->children.erase(std::string(leaf_name(undo.path)));
         parent->stat.children_version = undo.parent_children_version;
         nodes_.erase(undo.path);
         break;
       }
       case Undo::Kind::changed: {
-        Node* const node = find(undo.path);
+        Node* const node = node_at(undo.path);
         node->data = std::move(undo.before.data);
         node->stat = undo.before.stat;
         break;
       }
       case Undo::Kind::removed: {
-        find(parent_path(undo.path))->children.emplace(leaf_name(undo.path));
+        node_at(parent_path(undo.path))->children.emplace(leaf_name(undo.path));
         nodes_[undo.path] = std::move(undo.before);
         break;
       }
@@ -221,7 +221,7 @@ void Tree::end_sessions_but(std::int64_t session) {
       ++at;
       continue;
     }
-    find(parent_path(at->first))->children.erase(std::string(leaf_name(at->first)));
+    node_at(parent_path(at->first))->children.erase(std::string(leaf_name(at->first)));
     at = nodes_.erase(at);
   }
 }
@@ -231,7 +231,7 @@ bool Tree::restore(const std::vector<TreeNode>& nodes) {
   for (const TreeNode& from : nodes) {
     if (!is_path(from.path)) return false;
     if (from.path != "/") {
-      Node* const parent = find(parent_path(from.path));
+      Node* const parent = node_at(parent_path(from.path));
       if (parent == nullptr) return false;
       parent->children.emplace(leaf_name(from.path));
     }

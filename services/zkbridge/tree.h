@@ -55,7 +55,7 @@ class Tree {
   StoreCode apply_one(const Transaction& transaction, const Set& set, OperationResult& result);
   StoreCode apply_one(const Transaction& transaction, const Remove& remove, OperationResult& result);
   StoreCode apply_one(const Transaction& transaction, const Check& check, OperationResult& result);
-  Node* find(std::string_view path);
+  Node* node_at(std::string_view path);
   void undo_all();
   void report(std::vector<WatchEvent>& changes) const;
 

@@ -1,0 +1,32 @@
+// Topics that a data directory has though the metadata does not know them: a directory of a Kafka's, taken over.
+// Looking at the directory is the only I/O here; it happens once, before the controller starts, when the store is new.
+#pragma once
+
+#include <expected>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/base/types.h"
+#include "engine/io/files.h"
+
+namespace tailrace::zkbridge {
+
+struct FoundTopic {
+  std::string name;
+  Uuid id;                                         // zero: the directory does not say
+  std::map<std::int32_t, LeaderEpoch> partitions;  // number -> the latest leader epoch in it, -1: none
+};
+
+// What meta.properties says.
+struct FoundIdentity {
+  std::string cluster_id;   // empty: not there
+  BrokerId broker_id = -1;  // -1: not there
+};
+
+// `directory` is Kafka's log.dirs. Error: what could not be read. Folders that are not partitions are passed over, and
+// so is Kafka's own metadata log. Two folders of one topic with different ids: an error that names them.
+std::expected<std::vector<FoundTopic>, std::string> find_topics(io::Files& files, const std::string& directory);
+std::expected<FoundIdentity, std::string> find_identity(io::Files& files, const std::string& directory);
+
+}  // namespace tailrace::zkbridge
