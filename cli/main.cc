@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/consume.h"
 #include "cli/dump.h"
 #include "cli/produce.h"
 #include "cli/topics.h"
@@ -23,6 +24,7 @@ int main(int argument_count, char** arguments) {
   add_up_command(app, exit_code);
   add_topics_command(app, exit_code);
   add_produce_command(app, exit_code);
+  add_consume_command(app, exit_code);
   add_dump_command(app, exit_code);
   CLI11_PARSE(app, argument_count, arguments);
   return exit_code;
