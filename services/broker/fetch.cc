@@ -277,6 +277,7 @@ void Fetch::answer(Pending& pending) {
     }
   }
   for (const auto each : served) pending.session->move_to_end(each);
+  pending.session.reset();  // answering may start the next request of the connection, which is of the same session
   request.respond(response);
   end(pending);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "services/kafka/messages/fetch.h"
 
@@ -15,7 +16,7 @@ constexpr std::int32_t kNoSession = 0;
 constexpr std::int32_t kInitialEpoch = 0;   // FetchMetadata.INITIAL_EPOCH: asks for a new session
 constexpr std::int32_t kFinalEpoch = -1;    // FetchMetadata.FINAL_EPOCH: no session, or the end of one
 constexpr std::int16_t kFirstVersionWithTopicIds = 13;
-// A session unused for this long may be evicted for a new one (FetchSession's evictionMs).
+// A session unused for longer may be evicted for any new one, one that is older for a larger one (FetchSession's evictionMs).
 constexpr Duration kEvictionAge = std::chrono::minutes(2);
 
 std::vector<FetchTarget> targets_of(const FetchRequest& request) {
@@ -33,8 +34,6 @@ std::vector<FetchTarget> targets_of(const FetchRequest& request) {
   }
   return targets;
 }
-
-std::int32_t epoch_after(std::int32_t epoch) { return epoch == std::numeric_limits<std::int32_t>::max() ? 1 : epoch + 1; }
 
 }  // namespace
 
@@ -56,15 +55,22 @@ void FetchSession::forget(const Key& key) {
   by_key_.erase(found);
 }
 
+std::int32_t FetchSessions::epoch_after(std::int32_t epoch) {
+  return epoch == std::numeric_limits<std::int32_t>::max() ? 1 : epoch + 1;
+}
+
+void FetchSession::touch(Instant now) {
+  last_used_ = now;
+  is_old_ = now - created_ > kEvictionAge;
+}
+
 FetchSessions::Opened FetchSessions::open(const FetchRequest& request, std::int16_t version, Instant now, std::uint64_t random) {
   const bool uses_topic_ids = version >= kFirstVersionWithTopicIds;
   Opened opened;
   if (request.session_epoch == kInitialEpoch || request.session_epoch == kFinalEpoch) {
     if (request.session_id != kNoSession) sessions_.erase(request.session_id);
     std::vector<FetchTarget> targets = targets_of(request);
-    if (request.session_epoch == kInitialEpoch && !targets.empty()) {
-      opened.session = create(targets, uses_topic_ids, now, random);
-    }
+    if (request.session_epoch == kInitialEpoch) opened.session = create(targets, uses_topic_ids, now, random);
     if (opened.session == nullptr) opened.full = std::move(targets);
     return opened;
   }
@@ -74,52 +80,64 @@ FetchSessions::Opened FetchSessions::open(const FetchRequest& request, std::int1
     return opened;
   }
   FetchSession& session = *found->second;
+  // A fetch that still runs looks at the session's partitions, and would be answered with this error in Kafka: the client, who has
+  // left it, starts anew.
+  const bool is_in_flight = found->second.use_count() > 1;
+  if (request.session_epoch != session.next_epoch_ || is_in_flight) {
+    opened.error = ErrorCode::INVALID_FETCH_SESSION_EPOCH;
+    return opened;
+  }
   if (session.uses_topic_ids_ != uses_topic_ids) {
     opened.error = ErrorCode::FETCH_SESSION_TOPIC_ID_ERROR;
     return opened;
   }
-  if (request.session_epoch != session.next_epoch_) {
-    opened.error = ErrorCode::INVALID_FETCH_SESSION_EPOCH;
-    return opened;
-  }
-  for (const FetchTarget& target : targets_of(request)) session.put(target);
+  std::vector<FetchTarget> targets = targets_of(request);
+  for (const FetchTarget& target : targets) session.put(target);
   for (const auto& topic : request.forgotten_topics_data) {
     for (const std::int32_t partition : topic.partitions) {
       session.forget({std::string(topic.topic), topic.topic_id, partition});
     }
   }
-  session.last_used_ = now;
-  opened.session = found->second;
   if (session.size() == 0) {  // nothing is left of it: the client is told to go on without
     sessions_.erase(found);
-    opened.session = nullptr;
+    opened.full = std::move(targets);
     return opened;
   }
+  session.touch(now);
   session.next_epoch_ = epoch_after(session.next_epoch_);
+  opened.session = found->second;
   opened.is_incremental = true;
   return opened;
 }
 
-bool FetchSessions::make_room(Instant now) {
+// FetchSessionCacheShard.tryEvict, where all sessions are of consumers: the one unused for longest, if that is long; else the
+// smallest of those that were old when last used, if it is smaller than the new one.
+bool FetchSessions::make_room(std::size_t partitions, Instant now) {
   if (sessions_.size() < sessions_max_) return true;
-  const auto oldest = std::min_element(sessions_.begin(), sessions_.end(), [](const auto& a, const auto& b) {
-    return a.second->last_used_ < b.second->last_used_;
+  if (sessions_.empty()) return false;
+  const auto oldest = std::ranges::min_element(sessions_, {}, [](const auto& each) { return each.second->last_used_; });
+  if (now - oldest->second->last_used_ > kEvictionAge) {
+    sessions_.erase(oldest);
+    return true;
+  }
+  const auto smallest = std::ranges::min_element(sessions_, {}, [](const auto& each) {
+    return std::pair(!each.second->is_old_, each.second->size());
   });
-  if (oldest == sessions_.end() || now - oldest->second->last_used_ < kEvictionAge) return false;
-  sessions_.erase(oldest);
+  if (!smallest->second->is_old_ || smallest->second->size() >= partitions) return false;
+  sessions_.erase(smallest);
   return true;
 }
 
-std::shared_ptr<FetchSession> FetchSessions::create(std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now,
+std::shared_ptr<FetchSession> FetchSessions::create(const std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now,
                                                     std::uint64_t random) {
-  if (!make_room(now)) return nullptr;
   auto session = std::make_shared<FetchSession>();
+  for (const FetchTarget& target : targets) session->put(target);
+  if (!make_room(session->size(), now)) return nullptr;
   do {
     session->id_ = static_cast<std::int32_t>(random++ & 0x7FFFFFFF);
   } while (session->id_ == kNoSession || sessions_.contains(session->id_));
   session->uses_topic_ids_ = uses_topic_ids;
-  session->last_used_ = now;
-  for (const FetchTarget& target : targets) session->put(target);
+  session->created_ = session->last_used_ = now;
   sessions_[session->id_] = session;
   return session;
 }

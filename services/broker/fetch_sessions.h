@@ -60,11 +60,14 @@ class FetchSession {
   };
   void put(const FetchTarget& target);
   void forget(const Key& key);
+  void touch(Instant now);
 
   std::int32_t id_ = 0;
   std::int32_t next_epoch_ = 1;
   bool uses_topic_ids_ = false;
+  Instant created_;
   Instant last_used_;
+  bool is_old_ = false;  // when last used: then a larger session may have its place
   Partitions partitions_;
   std::unordered_map<Key, Partitions::iterator, KeyHash> by_key_;
 };
@@ -76,17 +79,21 @@ class FetchSessions {
 
   struct Opened {
     kafka::ErrorCode error = kafka::ErrorCode::NONE;
-    std::shared_ptr<FetchSession> session;  // null: a full fetch without one; shared with a fetch in flight, which may outlive it
+    // Null: a full fetch without one. The fetch holds it until it is answered: it may outlive the session, and no other request
+    // of the session is served meanwhile.
+    std::shared_ptr<FetchSession> session;
     bool is_incremental = false;            // only news are answered
     std::vector<FetchTarget> full;          // without a session: what to fetch
   };
   // `random` names a new session.
   Opened open(const kafka::FetchRequest& request, std::int16_t version, Instant now, std::uint64_t random);
   [[nodiscard]] std::size_t size() const { return sessions_.size(); }
+  // FetchMetadata.nextEpoch
+  [[nodiscard]] static std::int32_t epoch_after(std::int32_t epoch);
 
  private:
-  std::shared_ptr<FetchSession> create(std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now, std::uint64_t random);
-  bool make_room(Instant now);
+  std::shared_ptr<FetchSession> create(const std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now, std::uint64_t random);
+  bool make_room(std::size_t partitions, Instant now);
 
   std::size_t sessions_max_;
   std::unordered_map<std::int32_t, std::shared_ptr<FetchSession>> sessions_;
