@@ -42,6 +42,7 @@ struct ReachableAt {
 ReachableAt reachable_at(const NodeState& node, const node::BrokerImage& broker, Connection& connection);
 
 void answer_api_versions(Request& request);
+void answer_find_coordinator(Request& request);
 void answer_describe_configs(const NodeState& node, Request& request);
 
 }  // namespace tailrace::broker

@@ -169,6 +169,7 @@ void Server::serve(Request& request) {
     case kafka::api_key::kOffsetForLeaderEpoch: return offsets_.start_epochs(request);
     case kafka::api_key::kMetadata: return metadata_.start(request);
     case kafka::api_key::kDescribeCluster: return metadata_.describe_cluster(request);
+    case kafka::api_key::kFindCoordinator: return answer_find_coordinator(request);
     case kafka::api_key::kDescribeConfigs: return answer_describe_configs(node_, request);
     default: CHECK(false);  // the table names a handler that is not here
   }

@@ -129,6 +129,7 @@ constexpr std::array kApiTable = {
     api(api_key::kLeaderAndIsr, 0, 7, Handler::control),
     api(api_key::kStopReplica, 0, 4, Handler::control),
     api(api_key::kUpdateMetadata, 0, 8, Handler::control),
+    api(api_key::kFindCoordinator, 0, 6, Handler::broker),
     api(api_key::kApiVersions, 0, 4, Handler::broker),
     api(api_key::kCreateTopics, 0, 7, Handler::zkbridge),
     api(api_key::kDeleteTopics, 0, 6, Handler::zkbridge),

@@ -1,0 +1,35 @@
+// FindCoordinator, in a release without groups and transactions: the honest answer is an error that clients do not retry. The API is served
+// all the same, since librdkafka before 2.11 takes its absence for a broker that cannot store lz4 (rdkafka_feature.c).
+#include "services/broker/metadata.h"
+#include "services/kafka/errors.h"
+#include "services/kafka/messages/find_coordinator.h"
+
+namespace tailrace::broker {
+namespace {
+
+constexpr std::int16_t kFirstVersionWithMessage = 1;
+constexpr std::int16_t kFirstVersionWithSeveralKeys = 4;
+constexpr std::string_view kMessage = "This node does not coordinate groups or transactions.";
+
+}  // namespace
+
+void answer_find_coordinator(Request& request) {
+  const std::int16_t version = request.header.api_version;
+  const auto message = kafka::decode<kafka::FindCoordinatorRequest>(request.body, version);
+  if (!message) return request.refuse();
+  const std::int16_t error = kafka::wire(kafka::ErrorCode::UNSUPPORTED_VERSION);
+  kafka::FindCoordinatorResponse response;
+  if (version < kFirstVersionWithSeveralKeys) {
+    response.error_code = error;
+    response.node_id = -1;
+    response.port = -1;
+    if (version >= kFirstVersionWithMessage) response.error_message = kMessage;
+    return request.respond(response);
+  }
+  for (const std::string_view key : message->coordinator_keys) {
+    response.coordinators.push_back({.key = key, .node_id = -1, .port = -1, .error_code = error, .error_message = kMessage});
+  }
+  request.respond(response);
+}
+
+}  // namespace tailrace::broker
