@@ -7,6 +7,7 @@
 #include "cli/consume.h"
 #include "cli/dump.h"
 #include "cli/produce.h"
+#include "cli/stat.h"
 #include "cli/topics.h"
 #include "cli/up.h"
 
@@ -26,6 +27,7 @@ int main(int argument_count, char** arguments) {
   add_produce_command(app, exit_code);
   add_consume_command(app, exit_code);
   add_dump_command(app, exit_code);
+  add_stat_command(app, exit_code);
   CLI11_PARSE(app, argument_count, arguments);
   return exit_code;
 }

@@ -218,13 +218,17 @@ void add_produce_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json,
                     "each line is an object with topic, partition, key, value, headers, timestamp;\n"
                     "bytes that are no text in key_base64, value_base64");
-  static const std::map<std::string, record::Compression> kCodecs = {{"none", record::Compression::none},
-                                                                     {"gzip", record::Compression::gzip},
-                                                                     {"snappy", record::Compression::snappy},
-                                                                     {"lz4", record::Compression::lz4},
-                                                                     {"zstd", record::Compression::zstd}};
-  command->add_option("-z,--compression", options->producer.compression, "none, gzip, snappy, lz4 or zstd")
-      ->transform(CLI::CheckedTransformer(kCodecs).description(""))
+  command
+      ->add_option_function<std::string>(
+          "-z,--compression",
+          [options](const std::string& text) {
+            for (const auto codec : {record::Compression::none, record::Compression::gzip, record::Compression::snappy,
+                                     record::Compression::lz4, record::Compression::zstd}) {
+              if (text == record::name(codec)) options->producer.compression = codec;
+            }
+          },
+          "none, gzip, snappy, lz4 or zstd (default: none)")
+      ->check(CLI::IsMember({"none", "gzip", "snappy", "lz4", "zstd"}).description(""))
       ->type_name("CODEC");
   command->add_option("--acks", options->acks, "who must have it: all, 1 (the leader) or 0 (do not wait)")
       ->check(CLI::IsMember({"all", "-1", "1", "0"}).description(""))

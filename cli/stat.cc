@@ -1,0 +1,149 @@
+#include "cli/stat.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/client.h"
+#include "cli/run_directory.h"
+#include "cli/text.h"
+#include "engine/base/counters.h"
+
+namespace tailrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct StatOptions {
+  std::string data;
+  std::string run;
+  double watch_s = 0;  // 0: once
+  bool all = false;    // zeros too
+  bool json = false;
+};
+
+// process: name: value
+using Readings = std::map<std::string, std::map<std::string, std::uint64_t>>;
+
+Outcome<Readings> read_all(const std::string& run_directory) {
+  std::error_code error;
+  Readings readings;
+  for (const auto& entry : fs::directory_iterator(run_directory, error)) {
+    if (entry.path().extension() != ".counters") continue;
+    auto counters = Counters::read(entry.path().string());
+    if (!counters) {
+      if (counters.error().code == Code::not_found) continue;  // its process has just ended
+      return std::unexpected(fmt::format("{}: {}", entry.path().string(), counters.error().text()));
+    }
+    auto& process = readings[entry.path().stem().string()];
+    for (const Counters::Reading& reading : *counters) process[reading.name] = reading.value;
+  }
+  if (error) return std::unexpected(fmt::format("no node runs here: {}: {}", run_directory, error.message()));
+  if (readings.empty()) return std::unexpected(fmt::format("no node runs here: no counters in {}", run_directory));
+  return readings;
+}
+
+std::string shown(const std::string& name, std::uint64_t value) {
+  const bool is_bytes = name == "bytes" || name.find("bytes") != std::string::npos;
+  return is_bytes ? human_bytes(static_cast<double>(value)) : human_count(value);
+}
+
+void print_for_people(const Readings& now, const Readings* before, double seconds, bool all) {
+  std::vector<std::vector<std::string>> rows = {{"process", "counter", "value"}};
+  if (before != nullptr) rows[0].emplace_back("per second");
+  for (const auto& [process, counters] : now) {
+    for (const auto& [name, value] : counters) {
+      if (value == 0 && !all) continue;
+      std::vector<std::string> row = {process, name, shown(name, value)};
+      if (before != nullptr) {
+        std::uint64_t old = value;
+        if (const auto same = before->find(process); same != before->end()) {
+          if (const auto counter = same->second.find(name); counter != same->second.end()) old = counter->second;
+        }
+        const double rate = value < old ? 0 : static_cast<double>(value - old) / seconds;  // less: it started anew
+        row.push_back(shown(name, static_cast<std::uint64_t>(std::llround(rate))));
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  fmt::print("{}", table(rows));
+}
+
+void print_json(const Readings& now) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const auto& [process, counters] : now) {
+    auto& object = out[process] = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : counters) object[name] = value;
+  }
+  fmt::print("{}\n", out.dump());
+}
+
+int stat(const StatOptions& options) {
+  std::string run = options.run;
+  if (run.empty()) {
+    std::string data = options.data;
+    if (data.empty()) {
+      auto home = default_data_directory();
+      if (!home) return fail("stat", home.error().text());
+      data = *home;
+    }
+    run = default_run_directory(absolute_log_dirs(data));
+  }
+  using Clock = std::chrono::steady_clock;
+  auto before = read_all(run);
+  if (!before) return fail("stat", before.error());
+  if (options.watch_s <= 0) {
+    options.json ? print_json(*before) : print_for_people(*before, nullptr, 1, options.all);
+    return 0;
+  }
+  for (auto then = Clock::now();;) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.watch_s));
+    auto now = read_all(run);
+    if (!now) return fail("stat", now.error());
+    const double seconds = std::chrono::duration<double>(Clock::now() - then).count();
+    then = Clock::now();
+    if (options.json) {
+      print_json(*now);
+    } else {
+      if (isatty(STDOUT_FILENO) == 1) fmt::print("\033[H\033[2J");
+      print_for_people(*now, &*before, seconds, options.all);
+    }
+    std::fflush(stdout);
+    before = std::move(now);
+  }
+}
+
+}  // namespace
+
+void add_stat_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<StatOptions>();
+  CLI::App* command = app.add_subcommand("stat", "Show what the processes of a running node count");
+  CLI::Option* data =
+      command->add_option("--data", options->data, "the node's data directory (default: that of `tailrace up`)")
+          ->type_name("DIR");
+  command->add_option("--run", options->run, "the node's run directory, where it was set")
+      ->type_name("DIR")
+      ->excludes(data);
+  command->add_option("--watch", options->watch_s, "again every so many seconds, with rates")
+      ->check(CLI::Range(0.1, 86400.0).description(""))
+      ->type_name("SECONDS");
+  command->add_flag("--all", options->all, "also counters that are 0");
+  command->add_flag("--json", options->json, "a JSON object (with --watch: one per line)");
+  command->callback([options, &exit_code] { exit_code = stat(*options); });
+}
+
+}  // namespace tailrace::cli
