@@ -19,6 +19,14 @@ ConfigMap to_map(const std::vector<kafka::ConfigImage::Entry>& entries) {
   return map;
 }
 
+void apply(const kafka::UpdateMetadataRequest::UpdateMetadataPartitionState& state, TopicImage& topic) {
+  if (state.leader == kLeaderDuringDelete) {
+    topic.partitions.erase(state.partition_index);
+  } else {
+    topic.partitions[state.partition_index] = {state.leader, state.leader_epoch, state.replicas, state.isr, state.offline_replicas};
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const MetadataImage> MetadataImage::empty() { return std::make_shared<const MetadataImage>(); }
@@ -41,7 +49,7 @@ TopicConfig MetadataImage::config_of(std::string_view topic, const Config& fixed
 void MetadataImage::put(std::shared_ptr<const TopicImage> topic) {
   const auto old = topics_.find(topic->name);
   if (old != topics_.end()) by_id_.erase(old->second->id);
-  by_id_[topic->id] = topic.get();
+  if (!topic->id.is_zero()) by_id_[topic->id] = topic.get();
   topics_[topic->name] = std::move(topic);
 }
 
@@ -50,6 +58,28 @@ void MetadataImage::remove(const std::string& name) {
   if (found == topics_.end()) return;
   by_id_.erase(found->second->id);
   topics_.erase(found);
+}
+
+std::shared_ptr<TopicImage> MetadataImage::draft(std::string_view name, const Uuid& id, const Config& fixed) const {
+  auto topic = std::make_shared<TopicImage>();
+  const TopicImage* const known = find(name);
+  if (known != nullptr && (known->id == id || id.is_zero())) {
+    *topic = *known;
+    return topic;
+  }
+  topic->name = std::string(name);
+  topic->id = id;
+  const auto settings = topic_settings_.find(name);
+  if (settings != topic_settings_.end()) topic->overrides = settings->second;
+  topic->config = topic_config(broker_configs(fixed), topic->overrides);
+  return topic;
+}
+
+void MetadataImage::keep(std::shared_ptr<const TopicImage> topic) {
+  if (!topic->partitions.empty()) return put(std::move(topic));
+  // A deletion names the old topic by its id: a new one of the same name stays.
+  const TopicImage* const known = find(topic->name);
+  if (known != nullptr && known->id == topic->id) remove(topic->name);
 }
 
 std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::UpdateMetadataRequest& update,
@@ -70,32 +100,17 @@ std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::UpdateMeta
     }
     next->brokers_.push_back(std::move(broker));
   }
+  std::map<std::string_view, std::shared_ptr<TopicImage>> ungrouped;  // before version 5
+  for (const auto& each : update.ungrouped_partition_states) {
+    std::shared_ptr<TopicImage>& topic = ungrouped[each.topic_name];
+    if (topic == nullptr) topic = next->draft(each.topic_name, Uuid{}, fixed);
+    apply(each, *topic);
+  }
+  for (auto& [name, topic] : ungrouped) next->keep(std::move(topic));
   for (const auto& state : update.topic_states) {
-    auto topic = std::make_shared<TopicImage>();
-    const TopicImage* const known = next->find(state.topic_name);
-    if (known != nullptr && known->id == state.topic_id) {
-      *topic = *known;
-    } else {
-      topic->name = std::string(state.topic_name);
-      topic->id = state.topic_id;
-      const auto settings = next->topic_settings_.find(state.topic_name);
-      if (settings != next->topic_settings_.end()) topic->overrides = settings->second;
-      topic->config = topic_config(next->broker_configs(fixed), topic->overrides);
-    }
-    for (const auto& each : state.partition_states) {
-      if (each.leader == kLeaderDuringDelete) {
-        topic->partitions.erase(each.partition_index);
-        continue;
-      }
-      topic->partitions[each.partition_index] = {
-          each.leader, each.leader_epoch, each.replicas, each.isr, each.offline_replicas};
-    }
-    if (topic->partitions.empty()) {
-      // A deletion names the old topic by its id: a new one of the same name stays.
-      if (known == nullptr || known->id == topic->id) next->remove(topic->name);
-    } else {
-      next->put(std::move(topic));
-    }
+    const std::shared_ptr<TopicImage> topic = next->draft(state.topic_name, state.topic_id, fixed);
+    for (const auto& each : state.partition_states) apply(each, *topic);
+    next->keep(topic);
   }
   return next;
 }

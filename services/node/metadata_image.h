@@ -67,7 +67,7 @@ class MetadataImage {
   // The settings of a topic, also of one that is not known yet but has settings.
   [[nodiscard]] TopicConfig config_of(std::string_view topic, const Config& fixed) const;
 
-  // nullptr: no such topic.
+  // nullptr: no such topic. A zero id is nobody's.
   [[nodiscard]] const TopicImage* find(std::string_view name) const;
   [[nodiscard]] const TopicImage* find(const Uuid& id) const;
   [[nodiscard]] const Topics& topics() const { return topics_; }
@@ -78,6 +78,10 @@ class MetadataImage {
 
  private:
   [[nodiscard]] BrokerConfigs broker_configs(const Config& fixed) const { return {fixed, of_this_broker_, of_all_brokers_}; }
+  // The topic as it is known, to be changed, or a new one. A zero id (older messages have none) is that of the known one.
+  [[nodiscard]] std::shared_ptr<TopicImage> draft(std::string_view name, const Uuid& id, const Config& fixed) const;
+  // Puts the topic into its place; one without partitions is gone.
+  void keep(std::shared_ptr<const TopicImage> topic);
   void put(std::shared_ptr<const TopicImage> topic);
   void remove(const std::string& name);
 
