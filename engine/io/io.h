@@ -65,8 +65,8 @@ class Io {
   virtual void wait_readable(int descriptor, Completion& done) = 0;
   virtual void forget(int descriptor) = 0;
 
-  // One turn of the loop: submits what was started, waits until something completes or a timer is due (not at all
-  // when `poll` is set), then runs completions and due timers. Returns how many ran.
+  // One turn of the loop: waits until something completes or a timer is due (not at all when `poll` is set, and then the kernel
+  // is asked in some of the turns only), then runs completions and due timers. Returns how many ran.
   virtual std::uint64_t turn(bool poll) = 0;
 
  protected:

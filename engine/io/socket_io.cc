@@ -275,14 +275,19 @@ void SocketIo::forget(int descriptor) {
 }
 
 std::uint64_t SocketIo::turn(bool poll) {
-  std::int64_t timeout_us = -1;
-  if (poll || !queue_.empty() || !yielded_.empty()) {
-    timeout_us = 0;
-  } else if (!timers_.empty()) {
-    update_now();
-    timeout_us = std::max<std::int64_t>(0, (timers_.next() - now_).count());
+  // Work that is at hand goes before a system call that would only ask for more; now and then the kernel is asked all the same.
+  const bool has_work = poll || !queue_.empty() || !yielded_.empty();
+  if (!has_work || ++turns_without_asking_ >= kTurnsWithoutAskingMax) {
+    turns_without_asking_ = 0;
+    std::int64_t timeout_us = -1;
+    if (has_work) {
+      timeout_us = 0;
+    } else if (!timers_.empty()) {
+      update_now();
+      timeout_us = std::max<std::int64_t>(0, (timers_.next() - now_).count());
+    }
+    wait(timeout_us);
   }
-  wait(timeout_us);
   update_now();
   std::vector<int> yielded;
   yielded.swap(yielded_);
@@ -290,7 +295,7 @@ std::uint64_t SocketIo::turn(bool poll) {
     if (at(descriptor).writing != Writing::nothing) continue_writing(descriptor);
   }
   std::uint64_t ran = timers_.run(now_);
-  // A completion often starts an operation that completes at once; a few rounds here spare a system call each.
+  // A completion often starts an operation that completes at once.
   for (int round = 0; round < 4 && !queue_.empty(); ++round) ran += queue_.run();
   return ran;
 }

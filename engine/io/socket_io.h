@@ -41,8 +41,12 @@ class SocketIo : public Io {
   // Waits at most `timeout_us` (0: not at all, negative: for ever) and reports what happened through on_ready and complete.
   virtual void wait(std::int64_t timeout_us) = 0;
   void on_ready(int descriptor, bool readable, bool writable);
+  // What was prepared for the kernel should not wait for a turn without other work.
+  void ask_in_next_turn() { turns_without_asking_ = kTurnsWithoutAskingMax; }
 
  private:
+  static constexpr int kTurnsWithoutAskingMax = 4;
+
   enum class Reading : std::uint8_t { nothing, accept, receive, readable };
   enum class Writing : std::uint8_t { nothing, send, send_file };
 
@@ -75,6 +79,7 @@ class SocketIo : public Io {
   std::vector<Descriptor> descriptors_;  // by descriptor number
   std::vector<int> yielded_;             // writers that moved much in this turn and go on in the next
   CompletionQueue queue_;
+  int turns_without_asking_ = 0;
   Instant now_;
   std::uint64_t random_state_ = 0;
 };

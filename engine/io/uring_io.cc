@@ -68,6 +68,7 @@ void UringIo::start_sync(int descriptor, Completion& done) {
   io_uring_sqe* const entry = next_entry();
   ::io_uring_prep_fsync(entry, descriptor, IORING_FSYNC_DATASYNC);
   ::io_uring_sqe_set_data(entry, &done);
+  ask_in_next_turn();
 }
 
 void UringIo::on_poll(std::uint64_t tag, std::int32_t result, std::uint32_t flags) {

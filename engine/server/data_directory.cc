@@ -32,6 +32,9 @@ log::OffsetCheckpoint read_or_empty(io::Files& files, const std::string& path) {
 }  // namespace
 
 Result<std::vector<FoundPartition>> DataDirectory::load() {
+  // Kafka's cleaner makes this file with its first start, and notes in it which partitions it has cleaned. Where it has, a segment may
+  // end early and lack nothing.
+  const Result<log::OffsetCheckpoint> cleaned = log::read_offset_checkpoint(files_, path_ + "/" + std::string(log::kCleanerOffsetFile));
   const log::OffsetCheckpoint recovery_points = read_or_empty(files_, path_ + "/" + std::string(log::kRecoveryPointFile));
   const log::OffsetCheckpoint starts = read_or_empty(files_, path_ + "/" + std::string(log::kLogStartOffsetFile));
   const std::string mark = path_ + "/" + std::string(log::kCleanShutdownFile);
@@ -60,6 +63,7 @@ Result<std::vector<FoundPartition>> DataDirectory::load() {
     }
     partition.hints.clean_shutdown = clean;
     partition.hints.recovery_point = offset_of(recovery_points, parsed->topic, parsed->partition);
+    partition.hints.gaps_are_losses = cleaned && !cleaned->contains({parsed->topic, parsed->partition});
     partition.hints.log_start_offset = offset_of(starts, parsed->topic, parsed->partition);
     found.push_back(std::move(partition));
   }

@@ -115,8 +115,8 @@ int run(int argument_count, char** arguments) {
   ::sd_notify(0, "READY=1");
 
   while (!shard.stopped()) {
-    const bool worked = shard.work();
-    (*io)->turn(worked || shard.stopped() || !shard.prepare_to_sleep());
+    shard.work();
+    (*io)->turn(shard.stopped() || !shard.prepare_to_sleep());
     shard.wake();
   }
   log_info("stopped");

@@ -543,6 +543,7 @@ void Shard::start_syncs() {
       continue;
     }
     hosted->in_unsynced_list = false;
+    if (!hosted->partition->log().needs_sync()) continue;  // the sync that was in flight when it was listed was enough
     hosted->syncing = true;
     ++in_flight_;
     syncs_.add();

@@ -84,9 +84,9 @@ void Process::notify_ready(const std::string& more) { ::sd_notify(0, ("READY=1\n
 int Process::run(Worker& worker) {
   worker_ = &worker;
   while (!worker.stopped()) {
-    const bool worked = worker.work();
+    worker.work();
     if (worker.stopped()) break;
-    io_->turn(worked || !worker.prepare_to_sleep());
+    io_->turn(!worker.prepare_to_sleep());
     worker.wake();
   }
   worker_ = nullptr;
