@@ -211,7 +211,7 @@ void Controller::on_step(const Prepare&, StoreResult& result, const Moment&) {
     effects_.fatal = fmt::format("making the metadata: {}", name(result.code));
     return;
   }
-  options_.found.clear();
+  options_.found = {};
   submit(Load{}, GetTree{"/"});
 }
 

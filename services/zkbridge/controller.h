@@ -61,7 +61,7 @@ struct ControllerOptions {
   BrokerId node_id = 0;
   const node::Config* config = nullptr;  // outlives the controller
   std::string cluster_id;                // of the data directory, where it has one; else a new one is made
-  std::vector<FoundTopic> found;         // what the data directory has; taken in when the store is new
+  FoundData found;                       // what the data directory has; taken in when the store is new
   Chance chance;
 };
 

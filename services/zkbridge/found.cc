@@ -1,5 +1,6 @@
 #include "services/zkbridge/found.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -7,6 +8,7 @@
 
 #include "services/node/properties.h"
 #include "services/node/settings.h"
+#include "services/zkbridge/kraft_settings.h"
 
 namespace tailrace::zkbridge {
 namespace {
@@ -70,7 +72,7 @@ LeaderEpoch read_latest_epoch(io::Files& files, const std::string& path) {
 
 }  // namespace
 
-std::expected<std::vector<FoundTopic>, std::string> find_topics(io::Files& files, const std::string& directory) {
+std::expected<FoundData, std::string> find_data(io::Files& files, const std::string& directory) {
   const Result<std::vector<io::DirectoryEntry>> entries = files.list(directory);
   if (!entries) return std::unexpected(fmt::format("{}: {}", directory, entries.error().text()));
   std::map<std::string, FoundTopic> topics;
@@ -89,8 +91,17 @@ std::expected<std::vector<FoundTopic>, std::string> find_topics(io::Files& files
     if (!id->is_zero()) topic.id = *id;
     topic.partitions[folder->partition] = read_latest_epoch(files, path + "/leader-epoch-checkpoint");
   }
-  std::vector<FoundTopic> found;
-  for (auto& [name, topic] : topics) found.push_back(std::move(topic));
+  const auto kraft = read_kraft_settings(files, directory);
+  if (!kraft) return std::unexpected(kraft.error());
+  FoundData found;
+  for (auto& [name, topic] : topics) {
+    if (*kraft) {
+      const auto settings = (*kraft)->topics().find(name);
+      topic.settings = settings == (*kraft)->topics().end() ? node::ConfigMap() : settings->second;
+    }
+    found.topics.push_back(std::move(topic));
+  }
+  if (*kraft) found.broker_settings = (*kraft)->brokers();
   return found;
 }
 

@@ -4,18 +4,26 @@
 
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/base/types.h"
 #include "engine/io/files.h"
+#include "services/node/config.h"
 
 namespace tailrace::zkbridge {
 
 struct FoundTopic {
   std::string name;
-  Uuid id;                                         // zero: the directory does not say
-  std::map<std::int32_t, LeaderEpoch> partitions;  // number -> the latest leader epoch in it, -1: none
+  Uuid id;                                           // zero: the directory does not say
+  std::map<std::int32_t, LeaderEpoch> partitions{};  // number -> the latest leader epoch in it, -1: none
+  std::optional<node::ConfigMap> settings{};         // nullopt: the directory does not say
+};
+
+struct FoundData {
+  std::vector<FoundTopic> topics;
+  std::map<std::string, node::ConfigMap, std::less<>> broker_settings;  // by id; "" for all brokers
 };
 
 // What meta.properties says.
@@ -26,7 +34,7 @@ struct FoundIdentity {
 
 // `directory` is Kafka's log.dirs. Error: what could not be read. Folders that are not partitions are passed over, and
 // so is Kafka's own metadata log. Two folders of one topic with different ids: an error that names them.
-std::expected<std::vector<FoundTopic>, std::string> find_topics(io::Files& files, const std::string& directory);
+std::expected<FoundData, std::string> find_data(io::Files& files, const std::string& directory);
 std::expected<FoundIdentity, std::string> find_identity(io::Files& files, const std::string& directory);
 
 }  // namespace tailrace::zkbridge

@@ -62,7 +62,7 @@ std::expected<int, std::string> run(node::Process& process) {
   options.cluster_id = identity->cluster_id;
   options.chance = [&io] { return io.random(); };
   if ((*store)->is_new()) {
-    auto found = zkbridge::find_topics(io.files(), config.data_directory);
+    auto found = zkbridge::find_data(io.files(), config.data_directory);
     if (!found) return std::unexpected(found.error());
     options.found = std::move(*found);
   }

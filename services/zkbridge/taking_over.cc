@@ -7,7 +7,7 @@
 namespace tailrace::zkbridge {
 namespace {
 
-node::ConfigMap settings_of(const std::string& topic) {
+node::ConfigMap careful_settings(const std::string& topic) {
   if (topic == "__consumer_offsets") {
     return {{"cleanup.policy", "compact"}, {"compression.type", "producer"}, {"segment.bytes", "104857600"}};
   }
@@ -23,7 +23,7 @@ node::ConfigMap settings_of(const std::string& topic) {
 Topic topic_of(const FoundTopic& found, BrokerId node, std::int32_t controller_epoch, const Chance& chance) {
   Topic topic;
   topic.id = found.id.is_zero() ? random_id(chance) : found.id;
-  topic.configs = settings_of(found.name);
+  topic.configs = found.settings ? *found.settings : careful_settings(found.name);
   topic.partitions.resize(static_cast<std::size_t>(found.partitions.rbegin()->first) + 1);
   for (std::size_t i = 0; i < topic.partitions.size(); ++i) {
     PartitionState& state = topic.partitions[i];
@@ -65,10 +65,11 @@ std::vector<Operation> make_topic_nodes(std::string_view name, const Topic& topi
   return operations;
 }
 
-std::vector<Operation> take_over(std::span<const FoundTopic> found, BrokerId node, std::int32_t controller_epoch,
+std::vector<Operation> take_over(const FoundData& found, BrokerId node, std::int32_t controller_epoch,
                                  const Chance& chance, TimestampMs now_ms, std::vector<std::string>& notes) {
   std::vector<Operation> operations;
-  for (const FoundTopic& topic : found) {
+  bool any_is_careful = false;
+  for (const FoundTopic& topic : found.topics) {
     if (topic.partitions.empty() || refuse_topic_name(topic.name)) {
       notes.push_back(fmt::format("topic_not_taken_over name={} reason=\"not a name of a topic\"", topic.name));
       continue;
@@ -76,12 +77,19 @@ std::vector<Operation> take_over(std::span<const FoundTopic> found, BrokerId nod
     for (Operation& operation : make_topic_nodes(topic.name, topic_of(topic, node, controller_epoch, chance))) {
       operations.push_back(std::move(operation));
     }
+    any_is_careful = any_is_careful || (!topic.settings && !topic.name.starts_with("__"));
     notes.push_back(fmt::format("topic_taken_over name={} partitions={}", topic.name, topic.partitions.size()));
   }
   if (!operations.empty()) {
     // Kafka hands out ids from 0 on, a thousand at a time: no cluster comes near the milliseconds since 1970.
     const std::int64_t first = now_ms / 1000 * 1000;
     operations.push_back(Set{znodes::kProducerIds, znodes::producer_ids_json({node, first, first + 999})});
+    for (const auto& [name, configs] : found.broker_settings) {
+      operations.push_back(
+          Create{znodes::broker_config(name.empty() ? kAllBrokers : name), znodes::config_json(configs)});
+    }
+  }
+  if (any_is_careful) {
     notes.push_back(
         "topics_have_no_retention reason=\"their settings are not in the data directory; set retention.ms, "
         "retention.bytes and cleanup.policy with kafka-configs\"");

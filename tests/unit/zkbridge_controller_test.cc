@@ -107,7 +107,7 @@ class World {
   std::int16_t broker_error = 0;  // in the broker's answers, for each partition
   Moment moment{Instant{0}, 1795957069475};
   std::unique_ptr<Controller> controller;
-  std::vector<FoundTopic> found;
+  FoundData found;
   std::string cluster_id;
   std::uint64_t chance = 0;
 
@@ -1182,7 +1182,11 @@ TEST(ControllerTakesOver, TheTopicsOfADirectoryWithoutLosingAnythingOfThem) {
   World world;
   FoundTopic found{"payment", {}, {{0, 4}, {2, -1}}};
   found.id.bytes[3] = 5;
-  world.found = {found, {"__consumer_offsets", {}, {{0, 7}}}, {"bad name", {}, {{0, 0}}}};
+  world.found.topics = {found,
+                        {"__consumer_offsets", {}, {{0, 7}}},
+                        {"bad name", {}, {{0, 0}}},
+                        {"known", {}, {{0, 0}}, node::ConfigMap{{"cleanup.policy", "compact"}}}};
+  world.found.broker_settings[""]["log.retention.ms"] = "5";
   world.start();
   world.hello(kBroker);
   ASSERT_TRUE(world.fatal.empty()) << world.fatal;
@@ -1196,6 +1200,9 @@ TEST(ControllerTakesOver, TheTopicsOfADirectoryWithoutLosingAnythingOfThem) {
   EXPECT_EQ(world.controller->cluster().topics.at("__consumer_offsets").configs.at("cleanup.policy"), "compact");
   EXPECT_FALSE(world.controller->cluster().topics.at("__consumer_offsets").id.is_zero());
   EXPECT_FALSE(world.controller->cluster().topics.contains("bad name"));
+  EXPECT_EQ(world.controller->cluster().topics.at("known").configs, (node::ConfigMap{{"cleanup.policy", "compact"}}));
+  EXPECT_EQ(world.controller->cluster().broker_configs.at("<default>").at("log.retention.ms"), "5");
+  EXPECT_TRUE(world.has("/config/brokers/<default>"));
   EXPECT_GE(allocate(world, 1, -1).producer_id_start, 1'000'000'000'000);
   world.forward(deleting({"payment"}), 5);
   world.start();  // what was deleted since does not come back
