@@ -56,7 +56,7 @@ void EpollIo::wait(std::int64_t timeout_us) {
       continue;
     }
     const bool ended = (event.events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0;
-    on_ready(event.data.fd, ended || (event.events & EPOLLIN) != 0, ended || (event.events & EPOLLOUT) != 0);
+    on_ready(event.data.fd, (event.events & EPOLLIN) != 0, (event.events & EPOLLOUT) != 0, ended);
   }
 }
 

@@ -43,15 +43,16 @@ class Io {
   void arm(Timer& timer, Instant due) { timers_.arm(timer, due); }
   void disarm(Timer& timer) { timers_.disarm(timer); }
 
-  // Sockets. A receive, send or send_file moves all the bytes asked for; its result is their number, fewer only where the stream
-  // (or the file) ended, or -errno. At most one receive and one send or send_file may be in flight on a socket. Before close,
+  // Sockets. A send or send_file moves all the bytes asked for, a receive at least `at_least` (1 to into.size()) of them; the result
+  // is their number, fewer only where the stream (or the file) ended, or -errno. At most one receive and one send or send_file may be in flight on a socket. Before close,
   // shutdown ends what is in flight; the owner waits for those completions and then closes.
   // Resolves a name, binds and listens. Error: system_error is EADDRINUSE where the port is taken.
   virtual Result<Socket> listen(const Address& address, int backlog) = 0;
   virtual Result<Address> local_address(Socket socket) = 0;
   virtual Result<Address> peer_address(Socket socket) = 0;
   virtual void accept(Socket listener, Completion& done) = 0;  // result: the new socket's handle, with TCP_NODELAY
-  virtual void receive(Socket socket, MutableBytes into, Completion& done) = 0;
+  virtual void receive(Socket socket, MutableBytes into, std::size_t at_least, Completion& done) = 0;
+  void receive(Socket socket, MutableBytes into, Completion& done) { receive(socket, into, into.size(), done); }
   virtual void send(Socket socket, Bytes from, bool more, Completion& done) = 0;  // `more`: MSG_MORE
   // From the page cache to the socket, without passing through user space (sendfile).
   virtual void send_file(Socket socket, File file, std::uint64_t position, std::uint64_t length, Completion& done) = 0;

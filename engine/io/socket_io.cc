@@ -127,7 +127,7 @@ void SocketIo::accept(Socket listener, Completion& done) {
   continue_reading(listener.handle);
 }
 
-void SocketIo::receive(Socket socket, MutableBytes into, Completion& done) {
+void SocketIo::receive(Socket socket, MutableBytes into, std::size_t at_least, Completion& done) {
   Descriptor& state = at(socket.handle);
   CHECK(state.reading == Reading::nothing);
   done.pending = true;
@@ -135,6 +135,8 @@ void SocketIo::receive(Socket socket, MutableBytes into, Completion& done) {
   state.read_done = &done;
   state.into = into;
   state.read_bytes = 0;
+  state.read_at_least = at_least;
+  if (state.is_drained) return;
   continue_reading(socket.handle);
 }
 
@@ -197,14 +199,17 @@ void SocketIo::continue_reading(int descriptor) {
     if (errno == EAGAIN) return ensure_watched(descriptor, state);
     return end_reading(state, -errno);
   }
-  while (state.read_bytes < state.into.size()) {
-    const ssize_t got =
-        ::recv(descriptor, state.into.data() + state.read_bytes, state.into.size() - state.read_bytes, 0);
+  while (state.read_bytes < state.read_at_least) {
+    const std::size_t wanted = state.into.size() - state.read_bytes;
+    const ssize_t got = ::recv(descriptor, state.into.data() + state.read_bytes, wanted, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return ensure_watched(descriptor, state);
     if (got < 0) return end_reading(state, -errno);
     if (got == 0) break;
     state.read_bytes += static_cast<std::size_t>(got);
+    // Less than asked for means that there was no more; whatever comes now brings an edge, if edges are watched.
+    state.is_drained = state.watched && !state.has_ended && static_cast<std::size_t>(got) < wanted;
+    if (state.is_drained && state.read_bytes < state.read_at_least) return;
   }
   end_reading(state, static_cast<std::int64_t>(state.read_bytes));
 }
@@ -233,13 +238,15 @@ void SocketIo::continue_writing(int descriptor) {
   end_writing(state, static_cast<std::int64_t>(state.written_bytes));
 }
 
-void SocketIo::on_ready(int descriptor, bool readable, bool writable) {
+void SocketIo::on_ready(int descriptor, bool readable, bool writable, bool ended) {
   Descriptor& state = at(descriptor);
-  if (readable) {
+  state.has_ended = state.has_ended || ended;
+  if (readable || ended) {
     state.edge_seen = true;
+    state.is_drained = false;
     if (state.reading != Reading::nothing) continue_reading(descriptor);
   }
-  if (writable && at(descriptor).writing != Writing::nothing) continue_writing(descriptor);
+  if ((writable || ended) && at(descriptor).writing != Writing::nothing) continue_writing(descriptor);
 }
 
 void SocketIo::shutdown(Socket socket) {

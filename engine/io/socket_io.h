@@ -20,7 +20,8 @@ class SocketIo : public Io {
   Result<Address> local_address(Socket socket) override;
   Result<Address> peer_address(Socket socket) override;
   void accept(Socket listener, Completion& done) override;
-  void receive(Socket socket, MutableBytes into, Completion& done) override;
+  using Io::receive;
+  void receive(Socket socket, MutableBytes into, std::size_t at_least, Completion& done) override;
   void send(Socket socket, Bytes from, bool more, Completion& done) override;
   void send_file(Socket socket, File file, std::uint64_t position, std::uint64_t length, Completion& done) override;
   void shutdown(Socket socket) override;
@@ -40,7 +41,8 @@ class SocketIo : public Io {
   virtual void unwatch(int descriptor) = 0;
   // Waits at most `timeout_us` (0: not at all, negative: for ever) and reports what happened through on_ready and complete.
   virtual void wait(std::int64_t timeout_us) = 0;
-  void on_ready(int descriptor, bool readable, bool writable);
+  // `ended`: the peer has ended its half of the stream, or there is an error: no further edge may come.
+  void on_ready(int descriptor, bool readable, bool writable, bool ended);
   // What was prepared for the kernel should not wait for a turn without other work.
   void ask_in_next_turn() { turns_without_asking_ = kTurnsWithoutAskingMax; }
 
@@ -56,6 +58,8 @@ class SocketIo : public Io {
     Writing writing = Writing::nothing;
     bool watched = false;
     bool edge_seen = false;  // readable while nobody waited
+    bool has_ended = false;
+    bool is_drained = false; // a read got less than it asked for, and no edge came since: there is nothing
     bool more = false;
     int file = -1;
     Completion* read_done = nullptr;
@@ -65,6 +69,7 @@ class SocketIo : public Io {
     std::uint64_t position = 0;
     std::uint64_t length = 0;
     std::size_t read_bytes = 0;
+    std::size_t read_at_least = 0;
     std::uint64_t written_bytes = 0;
   };
 

@@ -77,7 +77,7 @@ void UringIo::on_poll(std::uint64_t tag, std::int32_t result, std::uint32_t flag
   // The kernel ends a multishot poll when its completion queue overflows: ask again before looking at the descriptor.
   if (result >= 0 && (flags & IORING_CQE_F_MORE) == 0) watch(descriptor);
   const bool ended = result < 0 || (result & (POLLERR | POLLHUP | POLLRDHUP)) != 0;
-  on_ready(descriptor, ended || (result & POLLIN) != 0, ended || (result & POLLOUT) != 0);
+  on_ready(descriptor, (result & POLLIN) != 0, (result & POLLOUT) != 0, ended);
 }
 
 void UringIo::wait(std::int64_t timeout_us) {

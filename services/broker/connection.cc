@@ -1,11 +1,15 @@
 #include "services/broker/connection.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "engine/base/check.h"
 
 namespace tailrace::broker {
 namespace {
+
+constexpr std::size_t kSizeBytes = 4;
 
 bool is_produce(const Request& request) { return request.header.api_key == kafka::api_key::kProduce; }
 
@@ -20,8 +24,8 @@ void Request::finish() {
 Connection::Connection(NodeState& node, ConnectionHost& host, io::Socket socket, std::size_t listener,
                        std::int64_t frame_bytes_max)
     : node_(node), host_(host), socket_(socket), listener_(listener), frame_bytes_max_(frame_bytes_max) {
-  received_size_.bind<&Connection::on_size>(this);
-  received_frame_.bind<&Connection::on_frame>(this);
+  received_beginning_.bind<&Connection::on_beginning>(this);
+  received_frame_.bind<&Connection::on_rest>(this);
   sent_.bind<&Connection::on_sent>(this);
 }
 
@@ -39,18 +43,27 @@ const io::Address& Connection::local_address() {
 
 // One request is read ahead at most, and only behind requests that may be in flight together.
 bool Connection::may_receive() const {
-  if (closing_ || finishing_ || incoming_ != nullptr || received_size_.pending) return false;
+  if (closing_ || finishing_ || incoming_ != nullptr || receiving_frame_ || received_beginning_.pending) return false;
   if (in_flight_.empty()) return true;
   return in_flight_.size() < kInFlightMax && in_flight_.back()->is_dispatched && is_produce(*in_flight_.back());
 }
 
 void Connection::receive_next() {
-  if (may_receive()) node_.io.receive(socket_, size_bytes_, received_size_);
+  if (!may_receive()) return;
+  if (read_ahead_bytes_ >= kSizeBytes) return begin_frame();
+  node_.io.receive(socket_, std::span(read_ahead_).subspan(read_ahead_bytes_), kSizeBytes - read_ahead_bytes_,
+                   received_beginning_);
 }
 
-void Connection::on_size(std::int64_t result) {
-  if (closing_ || result != static_cast<std::int64_t>(size_bytes_.size())) return close();
-  const auto size = load_big_endian<std::int32_t>(size_bytes_.data());
+void Connection::on_beginning(std::int64_t result) {
+  if (closing_ || result <= 0) return close();
+  read_ahead_bytes_ += static_cast<std::size_t>(result);
+  if (read_ahead_bytes_ < kSizeBytes) return close();
+  begin_frame();
+}
+
+void Connection::begin_frame() {
+  const auto size = load_big_endian<std::int32_t>(read_ahead_.data());
   // "GET " and a TLS hello are such sizes, too.
   if (size < 8 || size > frame_bytes_max_) return close();
   frame_size_ = static_cast<std::uint32_t>(size);
@@ -66,7 +79,17 @@ void Connection::receive_frame() {
   incoming_->chunk = *chunk;
   const MutableBytes into = node_.arena.bytes(*chunk).first(frame_size_);
   incoming_->frame = into;
-  node_.io.receive(socket_, into, received_frame_);
+  const std::size_t have = std::min<std::size_t>(read_ahead_bytes_ - kSizeBytes, frame_size_);
+  std::memcpy(into.data(), read_ahead_.data() + kSizeBytes, have);
+  read_ahead_bytes_ -= kSizeBytes + have;
+  std::memmove(read_ahead_.data(), read_ahead_.data() + kSizeBytes + have, read_ahead_bytes_);
+  if (have == frame_size_) return on_frame(static_cast<std::int64_t>(have));
+  missing_bytes_ = frame_size_ - have;
+  node_.io.receive(socket_, into.subspan(have), received_frame_);
+}
+
+void Connection::on_rest(std::int64_t result) {
+  on_frame(result == static_cast<std::int64_t>(missing_bytes_) ? static_cast<std::int64_t>(frame_size_) : -ECONNRESET);
 }
 
 void Connection::on_arena_room() {
@@ -212,7 +235,7 @@ void Connection::finish() {
 void Connection::end_if_over() {
   if (finishing_ && !closing_ && is_idle()) return close();
   if (!closing_ || over_ || !in_flight_.empty() || waits_for_arena) return;
-  if (received_size_.pending || received_frame_.pending || sent_.pending) return;
+  if (received_beginning_.pending || received_frame_.pending || sent_.pending) return;
   over_ = true;
   node_.io.close(socket_);
   host_.on_connection_over(*this);

@@ -1,5 +1,5 @@
-// Connection: one client's socket. Frames come in one after the other, each into one chunk of the arena (the size first, so that an idle
-// connection holds none), and are answered in order. Produce requests that follow one another are in flight together; any other
+// Connection: one client's socket. Frames come in one after the other, each into one chunk of the arena, and are answered in order. What
+// is read first goes into a small buffer of the connection, so that an idle one holds no chunk and a small request takes one read. Produce requests that follow one another are in flight together; any other
 // request waits for those before it, and those behind wait for it, as in Kafka, where a connection is muted meanwhile.
 #pragma once
 
@@ -35,6 +35,7 @@ class ConnectionHost {
 class Connection {
  public:
   static constexpr std::size_t kInFlightMax = 16;
+  static constexpr std::size_t kReadAheadBytes = 512;
 
   Connection(NodeState& node, ConnectionHost& host, io::Socket socket, std::size_t listener, std::int64_t frame_bytes_max);
   void start();
@@ -60,8 +61,10 @@ class Connection {
 
  private:
   void receive_next();
-  void on_size(std::int64_t result);
+  void on_beginning(std::int64_t result);
+  void begin_frame();
   void receive_frame();
+  void on_rest(std::int64_t result);
   void on_frame(std::int64_t result);
   void dispatch_due();
   void send_next();
@@ -76,11 +79,13 @@ class Connection {
   io::Socket socket_;
   std::size_t listener_;
   std::int64_t frame_bytes_max_;
-  std::array<std::byte, 4> size_bytes_{};
+  std::array<std::byte, kReadAheadBytes> read_ahead_{};
+  std::size_t read_ahead_bytes_ = 0;
   std::uint32_t frame_size_ = 0;
+  std::size_t missing_bytes_ = 0;  // of the frame, behind what was read ahead
   std::unique_ptr<Request> incoming_;
   std::deque<std::unique_ptr<Request>> in_flight_;  // in order of arrival
-  io::Completion received_size_;
+  io::Completion received_beginning_;
   io::Completion received_frame_;
   io::Completion sent_;
   io::Address local_address_;

@@ -93,6 +93,36 @@ TEST_P(LoopTest, AReceiveTakesAllItAskedForHoweverItArrives) {
   io_->close(server);
 }
 
+TEST_P(LoopTest, AReceiveOfAtLeastSoMuchTakesWhatIsThereAndMissesNothingAfterwards) {
+  auto [server, client] = connect_pair();
+  std::string into(100, '.');
+  const MutableBytes bytes = std::as_writable_bytes(std::span(into));
+  std::string all;
+  for (int round = 0; round < 200; ++round) {
+    Waiter received;
+    io_->receive(server, bytes, 4, received.completion);
+    const std::string part = "round " + std::to_string(round);
+    // In one piece, or in two with a turn between; before or after the receive waits.
+    if (round % 3 == 0) io_->turn(true);
+    const std::size_t first = round % 2 == 0 ? part.size() : 2;
+    ASSERT_EQ(::send(client, part.data(), first, 0), static_cast<ssize_t>(first));
+    if (first != part.size()) {
+      io_->turn(true);
+      ASSERT_FALSE(received.ran);
+      ASSERT_EQ(::send(client, part.data() + first, part.size() - first, 0), static_cast<ssize_t>(part.size() - first));
+    }
+    run_until(received);
+    ASSERT_GE(received.result, 4);
+    EXPECT_EQ(into.substr(0, static_cast<std::size_t>(received.result)), part);
+  }
+  ::close(client);
+  Waiter ended;
+  io_->receive(server, bytes, 4, ended.completion);
+  run_until(ended);
+  EXPECT_EQ(ended.result, 0);
+  io_->close(server);
+}
+
 TEST_P(LoopTest, SendAndSendFileGoOnWhenThePeerIsSlow) {
   auto [server, client] = connect_pair();
   const std::string content(8 << 20, 'x');
