@@ -270,6 +270,9 @@ void Log::on_part_synced(std::int64_t result) {
   if (--syncs_left_ > 0) return;
   if (sync_error_ == 0) {
     durable_end_ = std::max(durable_end_, std::min(sync_target_, written_end_));
+    for (Segment* segment : syncing_) {
+      if (segment != &active() && !holds(to_seal_, *segment)) segment->rest_indexes();
+    }
   } else {
     for (Segment* segment : syncing_) {
       mark_unsynced(*segment);
@@ -281,6 +284,16 @@ void Log::on_part_synced(std::int64_t result) {
   sync_done_ = nullptr;
   done.pending = false;
   done.function(done.owner, -sync_error_);
+}
+
+Offset Log::recovery_point() const {
+  Offset point = durable_end_;
+  for (const auto* segments : {&to_seal_, &unsynced_, &syncing_}) {
+    for (const Segment* segment : *segments) {
+      if (segment != &active()) point = std::min(point, segment->base_offset());
+    }
+  }
+  return point;
 }
 
 Result<void> Log::append_aborted(const AbortedTransaction& aborted) {

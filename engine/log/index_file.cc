@@ -94,6 +94,13 @@ void IndexFile::release() const {
   file_ = io::File{};
 }
 
+void IndexFile::rest() {
+  if (has_unwritten()) return;
+  recent_first_ = count();
+  recent_ = {};
+  release();
+}
+
 Result<void> IndexFile::remove() {
   release();
   Result<void> done = files_.remove(name_.path());

@@ -52,6 +52,7 @@ class IndexFile {
   [[nodiscard]] io::File file() const { return file_; }
   Result<void> open() const;  // the file, unless it is open
   void release() const;       // closes it; it is opened again when needed
+  void rest();                // closes it and gives back memory, once the file has everything
   Result<void> remove();      // not being there is fine
   [[nodiscard]] bool is_there() const;
 

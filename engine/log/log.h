@@ -110,6 +110,9 @@ class Log {
   Offset end_offset() const;  // next to assign; counts what is staged
   Offset written_end() const;
   Offset durable_end() const;
+  // What recovery-point-offset-checkpoint may say: durable_end(), but not above a sealed segment whose indexes are not
+  // durable yet, so that a scan makes them anew.
+  Offset recovery_point() const;
   Offset active_base_offset() const;
   std::uint64_t size_bytes() const;
   std::size_t segment_count() const;

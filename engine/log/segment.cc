@@ -172,6 +172,10 @@ Result<void> Segment::seal() {
   return allocated_ > size_ ? cut_to_size() : Result<void>();
 }
 
+void Segment::rest_indexes() {
+  for (IndexFile* index : {&offsets_.file(), &times_.file(), &aborted_.file()}) index->rest();
+}
+
 Result<void> Segment::cut_to_size() {
   Result<io::File> opened = file();
   if (!opened) return std::unexpected(opened.error());

@@ -71,6 +71,8 @@ class Segment {
   Result<void> reserve(std::uint64_t end, std::uint64_t segment_bytes);
   // Final time index entry, indexes written out, space behind the end given back. What failed can be tried again.
   Result<void> seal();
+  // A sealed segment whose indexes are durable keeps no descriptors and no memory for them.
+  void rest_indexes();
   // Gives back space, and bytes of a failed write, behind size().
   Result<void> cut_to_size();
   // Drops the batch that contains `offset` and all behind it.

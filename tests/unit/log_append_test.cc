@@ -432,7 +432,7 @@ TEST_F(Append, AFailedRollLeavesTheLogAsItWas) {
   EXPECT_EQ(log_->active_base_offset(), 2);
 }
 
-TEST_F(Append, AFailedSyncMovesNothingAndCanBeRepeated) {
+TEST_F(Append, AFailedSyncMovesNothing) {
   create();
   append();
   ASSERT_TRUE(log_->roll(kNow).has_value());
@@ -440,9 +440,26 @@ TEST_F(Append, AFailedSyncMovesNothingAndCanBeRepeated) {
   files_.async_sync = {.nth = 3, .error = EIO};
   EXPECT_EQ(sync(), -EIO);
   EXPECT_EQ(log_->durable_end(), 0);
+  EXPECT_EQ(log_->recovery_point(), 0);
   EXPECT_TRUE(log_->needs_sync());
-  EXPECT_EQ(sync(), 0);
-  EXPECT_EQ(log_->durable_end(), 2);
+  reopen(false);
+  EXPECT_EQ(log_->durable_end(), 2) << "what a scan has read and synced";
+}
+
+// The recovery point stays at a sealed segment until its indexes are durable: they are not scanned for below it.
+TEST_F(Append, TheRecoveryPointWaitsForTheIndexesOfSealedSegments) {
+  create();
+  append({.records = 5});
+  ASSERT_EQ(sync(), 0);
+  EXPECT_EQ(log_->recovery_point(), 5);
+  ASSERT_TRUE(log_->roll(kNow).has_value());
+  EXPECT_EQ(log_->durable_end(), 5);
+  EXPECT_EQ(log_->recovery_point(), 0);
+  test::Awaited synced;
+  log_->sync(synced.completion);
+  EXPECT_EQ(log_->recovery_point(), 0);
+  files_.run();
+  EXPECT_EQ(log_->recovery_point(), 5);
 }
 
 TEST_F(Append, AbortedTransactionsAreFoundWhereTheyOverlap) {

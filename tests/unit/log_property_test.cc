@@ -204,7 +204,7 @@ class World {
 
   void cut_power() {
     if (below(2) == 0) run();
-    if (below(2) == 0) recovery_point_ = std::max(recovery_point_, log_->durable_end());
+    if (below(2) == 0) recovery_point_ = log_->recovery_point();
     const Offset durable = log_->durable_end();
     log_.reset();
     disk_.cut_power();
