@@ -23,6 +23,7 @@ namespace {
 constexpr std::uint64_t kMagic = 0x5452'4143'4545'0001u;
 constexpr std::size_t kRingBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kDescriptorsMax = 3;
+constexpr Duration kAcceptPause{100'000};
 
 struct Hello {
   std::uint64_t magic = kMagic;
@@ -236,22 +237,28 @@ Result<std::unique_ptr<Listener>> Listener::create(io::Io& io, const Bell& bell,
 Listener::Listener(io::Io& io, const Bell& bell, int socket, std::string path, OnSession on_session)
     : io_(io), bell_(bell), socket_(socket), path_(std::move(path)), on_session_(std::move(on_session)) {
   connection_.bind<&Listener::on_connection>(this);
-  io_.accept(io::Socket{socket_}, connection_);
+  pause_.bind<&Listener::accept_next>(this);
+  accept_next();
 }
+
+void Listener::accept_next() { io_.accept(io::Socket{socket_}, connection_); }
 
 Listener::~Listener() {
   while (!greetings_.empty()) end(*greetings_.back());
+  io_.disarm(pause_);
   io_.forget(socket_);
   ::close(socket_);
   ::unlink(path_.c_str());
 }
 
 void Listener::on_connection(std::int64_t result) {
-  if (result >= 0) {
-    greetings_.push_back(std::make_unique<Greeting>(*this, static_cast<int>(result)));
-    io_.wait_readable(greetings_.back()->socket, greetings_.back()->readable);
+  if (result < 0) {
+    log_warning("session not accepted error=\"{}\"", std::strerror(static_cast<int>(-result)));
+    return io_.arm(pause_, io_.now() + kAcceptPause);
   }
-  io_.accept(io::Socket{socket_}, connection_);
+  greetings_.push_back(std::make_unique<Greeting>(*this, static_cast<int>(result)));
+  io_.wait_readable(greetings_.back()->socket, greetings_.back()->readable);
+  accept_next();
 }
 
 void Listener::end(Greeting& greeting) {

@@ -94,6 +94,7 @@ class Listener {
  private:
   struct Greeting;  // a connection whose hello has not come yet
   Listener(io::Io& io, const Bell& bell, int socket, std::string path, OnSession on_session);
+  void accept_next();
   void on_connection(std::int64_t result);
   void on_hello(Greeting& greeting);
   void end(Greeting& greeting);
@@ -104,6 +105,7 @@ class Listener {
   std::string path_;
   OnSession on_session_;
   io::Completion connection_;
+  io::Timer pause_;  // after EMFILE and the like: trying at once would only fail again
   std::vector<std::unique_ptr<Greeting>> greetings_;
 };
 

@@ -87,6 +87,7 @@ int run(int argument_count, char** arguments) {
     return refuse("the data directory " + settings->data_directory + " is locked by a running node");
   }
   raise_descriptor_limit();
+  ::signal(SIGPIPE, SIG_IGN);  // whoever read our log may be gone
   Result<std::unique_ptr<io::Io>> io = io::make_io();
   if (!io) return refuse(io.error().text());
   Result<std::unique_ptr<Counters>> counters = Counters::create(settings->run_directory + "/engine.counters");

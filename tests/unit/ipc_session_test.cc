@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -147,6 +148,24 @@ TEST_F(SessionTest, StrangersAreRefused) {
   greet(garbage.data(), garbage.size());
   EXPECT_EQ(server_link_, nullptr);
   open({});  // and the next honest client is served
+}
+
+// Without descriptors nobody can be let in, which is no reason to do nothing else but try.
+TEST_F(SessionTest, AServerWithoutDescriptorsRestsAndServesLater) {
+  connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
+                                           [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
+  connector_->connect();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = ::dup(0);
+  ::close(lowest_free);
+  const rlimit none{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::uint64_t ran = 0;
+  for (int i = 0; i < 100; ++i) ran += server_.io->turn(true);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(ran, 10u);
+  while (client_link_ == nullptr || server_link_ == nullptr) turn();
 }
 
 TEST_F(SessionTest, SharedMemoryThatCanShrinkIsRefused) {
