@@ -62,7 +62,8 @@ std::vector<SegmentInfo> Log::segments() const {
   std::vector<SegmentInfo> infos;
   infos.reserve(segments_.size());
   for (const auto& segment : segments_)
-    infos.push_back({segment->base_offset(), segment->size(), segment->largest_timestamp().timestamp});
+    infos.push_back(
+        {segment->base_offset(), segment->size(), segment->largest_timestamp().timestamp, segment->file_id()});
   return infos;
 }
 

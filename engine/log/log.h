@@ -85,6 +85,7 @@ struct SegmentInfo {
   Offset base_offset = 0;
   std::uint64_t size_bytes = 0;
   TimestampMs largest_timestamp = kNoTimestamp;  // of the written records
+  std::uint64_t file_id = 0;
 };
 
 class Log {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <string_view>
 
 #include "engine/base/check.h"
@@ -13,9 +14,11 @@ namespace {
 // Of aborted transactions one plan names at most this many; a read that overlaps more is cut shorter.
 constexpr std::size_t kAbortedMax = 512;
 constexpr std::size_t kReplyBytesMax = ipc::record_space(sizeof(api::ReadPlan) + kAbortedMax * sizeof(api::AbortedRange));
-// An answer that comes later has its room in the ring kept from the start.
-constexpr std::size_t kOwedBytes = ipc::record_space(std::max(sizeof(api::ReadPlan), sizeof(api::Appended)));
+// The answer to an append comes later and has its room in the ring kept from the start.
+constexpr std::size_t kOwedBytes = ipc::record_space(sizeof(api::Appended));
 constexpr int kRecordsPerTurnMax = 4096;
+// Of one session; a read beyond is answered without a watch. At about 200 bytes each this bounds their memory to 50 MB.
+constexpr std::size_t kWatchesMax = std::size_t{1} << 18;
 
 bool is_sound(const api::Partition& partition) { return partition.partition >= 0 && !partition.topic_id.is_zero(); }
 
@@ -25,9 +28,12 @@ struct Shard::Session {
   std::uint64_t id = 0;
   std::unique_ptr<ipc::Link> link;
   bool identified = false;
-  std::size_t owed_bytes = 0;                             // of ring space, for answers still to come
+  std::size_t owed_bytes = 0;                             // of ring space, for appends whose answers are still to come
   std::unordered_set<std::uint64_t> files_passed;
+  // No room is kept for the answers to watches: they may wait for ever, and what would make room (an append, a cancel) waits in
+  // the ring. Those that have fired are answered when there is room.
   std::unordered_map<std::uint64_t, api::Read> watched;   // by request
+  std::deque<api::Read> fired;
   std::vector<std::uint64_t> gone_files;                  // to be told when there is room
 };
 
@@ -147,7 +153,8 @@ bool Shard::work() {
   bool worked = false;
   std::vector<std::uint64_t> broken;
   for (const std::unique_ptr<Session>& session : sessions_) {
-    if (state_ != State::running) break;
+    worked |= answer_fired(*session);
+    if (state_ != State::running) continue;
     ipc::RingConsumer& consumer = session->link->consumer();
     for (int count = 0; count < kRecordsPerTurnMax && has_room(*session); ++count) {
       const ipc::RingRecord record = consumer.next();
@@ -165,8 +172,8 @@ bool Shard::work() {
   write_staged();
   start_syncs();
   for (const std::unique_ptr<Session>& session : sessions_) {
-    while (!session->gone_files.empty() && reply(*session, api::FileGone{session->gone_files.back()})) {
-      session->gone_files.pop_back();
+    for (; !session->gone_files.empty() && has_room(*session); session->gone_files.pop_back()) {
+      reply(*session, api::FileGone{session->gone_files.back()});
     }
     session->link->publish();
   }
@@ -178,9 +185,10 @@ bool Shard::work() {
 bool Shard::prepare_to_sleep() {
   if (!staged_.empty() || (state_ == State::stopping && in_flight_ == 0)) return false;
   for (const std::unique_ptr<Session>& session : sessions_) {
-    if (session->link->consumer().prepare_to_sleep()) continue;
+    const bool is_asked = !session->link->consumer().prepare_to_sleep();
+    if (!is_asked && session->fired.empty()) continue;
     if (has_room(*session)) return false;
-    // Requests wait, but there is no room for their answers, and nobody rings when the client has made some: look again soon.
+    // Requests or watches wait, but there is no room for their answers, and nobody rings when the client has made some: look again soon.
     io_.arm(room_timer_, io_.now() + Duration{200});
   }
   return true;
@@ -300,6 +308,7 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
     if (Result<void> renamed = directory_.rename_as_stray(name, key.partition, random_uuid()); !renamed) {
       return std::unexpected(renamed.error());
     }
+    forget_files(*old);
     std::erase(unsynced_, old.get());
     hosted_.erase(taken);
   }
@@ -329,6 +338,7 @@ void Shard::on_delete_partition(Session& session, const api::DeletePartition& re
   Result<void> removed = hosted->partition->close();
   if (removed) removed = directory_.rename_for_removal(hosted->topic, hosted->key.partition, random_uuid());
   if (!removed) log_error("partition not deleted name={} reason=\"{}\"", hosted->name, removed.error().text());
+  forget_files(*hosted);
   std::erase(unsynced_, hosted);
   hosted_.erase(hosted->key);
   partitions_.set(hosted_.size());
@@ -420,24 +430,17 @@ void Shard::reply_read(Session& session, Hosted& hosted, const api::Read& reques
     answer.aborted_count = static_cast<std::uint32_t>(planned->aborted.size());
     planned_bytes_.add(answer.length);
     const bool wants_more = request.watch_from != kNoOffset && planned->readable_end <= request.watch_from;
-    if (!moved && wants_more && planned->diverging.leader_epoch == kNoLeaderEpoch) {
+    if (!moved && wants_more && planned->diverging.leader_epoch == kNoLeaderEpoch && session.watched.size() < kWatchesMax) {
       partition.waiters().watch({.beyond = request.watch_from,
                                  .committed_only = request.isolation == api::Isolation::read_committed,
                                  .token = {session.id, request.request}});
       session.watched[request.request] = request;
-      session.owed_bytes += kOwedBytes;
       answer.watching = 1;
     }
   }
-  std::size_t aborted_bytes = answer.aborted_count * sizeof(api::AbortedRange);
-  std::byte* space = session.link->producer().reserve(static_cast<std::uint32_t>(api::Type::read_plan), sizeof answer + aborted_bytes);
-  if (space == nullptr && aborted_bytes != 0) {
-    // Only the plain answer's room was kept: the client plans again.
-    answer.code = static_cast<std::uint16_t>(Code::retry);
-    answer.aborted_count = 0;
-    aborted_bytes = 0;
-    space = session.link->producer().reserve(static_cast<std::uint32_t>(api::Type::read_plan), sizeof answer);
-  }
+  const std::size_t aborted_bytes = answer.aborted_count * sizeof(api::AbortedRange);
+  std::byte* const space =
+      session.link->producer().reserve(static_cast<std::uint32_t>(api::Type::read_plan), sizeof answer + aborted_bytes);
   CHECK(space != nullptr);
   std::memcpy(space, &answer, sizeof answer);
   for (std::size_t i = 0; i < answer.aborted_count; ++i) {
@@ -455,7 +458,6 @@ Result<void> Shard::pass_file(Session& session, const log::Extent& extent) {
 
 void Shard::on_cancel(Session& session, const api::Cancel& request) {
   if (session.watched.erase(request.request) == 0) return;  // it has fired already
-  session.owed_bytes -= kOwedBytes;
   if (Hosted* const hosted = find(request.partition)) hosted->partition->waiters().cancel_watch({session.id, request.request});
 }
 
@@ -492,6 +494,10 @@ void Shard::on_end_of_epoch(Session& session, const api::EndOfEpoch& request) {
 }
 
 void Shard::on_forget_file(Session& session, const api::ForgetFile& request) { session.files_passed.erase(request.file_id); }
+
+void Shard::forget_files(const Hosted& hosted) {
+  for (const log::SegmentInfo& segment : hosted.partition->log().segments()) tell_file_gone(segment.file_id);
+}
 
 void Shard::tell_file_gone(std::uint64_t file_id) {
   for (const std::unique_ptr<Session>& session : sessions_) {
@@ -583,15 +589,29 @@ void Shard::advance(Hosted& hosted, Offset safe_end) {
                                         .timestamp = due.timestamp}));
   });
   partition.waiters().take_readable(partition.high_watermark(), partition.last_stable_offset(), [&](const auto& due) {
-    Session* const session = session_of(due.token);
-    if (session == nullptr) return;
-    const auto watched = session->watched.find(due.token.request);
-    if (watched == session->watched.end()) return;
-    const api::Read request = watched->second;
-    session->watched.erase(watched);
-    session->owed_bytes -= kOwedBytes;
-    reply_read(*session, hosted, request, true);
+    if (Session* const session = session_of(due.token)) fire(*session, due.token.request);
   });
+}
+
+void Shard::fire(Session& session, std::uint64_t request) {
+  const auto watched = session.watched.find(request);
+  if (watched == session.watched.end()) return;
+  session.fired.push_back(watched->second);
+  session.watched.erase(watched);
+}
+
+bool Shard::answer_fired(Session& session) {
+  bool answered = false;
+  for (; !session.fired.empty() && has_room(session); session.fired.pop_front()) {
+    const api::Read& request = session.fired.front();
+    answered = true;
+    if (Hosted* const hosted = find(request.partition)) {
+      reply_read(session, *hosted, request, true);
+    } else {
+      reply(session, api::ReadPlan{.request = request.request, .code = static_cast<std::uint16_t>(Code::unknown_partition), .moved = 1});
+    }
+  }
+  return answered;
 }
 
 // What waited for bytes that will never be safe, or for a partition that goes, is told so.
@@ -608,9 +628,7 @@ void Shard::fail_lost(Hosted& hosted, Code code) {
   if (!hosted.deleted) return;
   waiters.take_all_watches([&](const auto& watch) {
     for (const std::unique_ptr<Session>& session : sessions_) {
-      if (session->id != watch.token.session || session->watched.erase(watch.token.request) == 0) continue;
-      session->owed_bytes -= kOwedBytes;
-      CHECK(reply(*session, api::ReadPlan{.request = watch.token.request, .code = static_cast<std::uint16_t>(code), .moved = 1}));
+      if (session->id == watch.token.session) fire(*session, watch.token.request);
     }
   });
 }

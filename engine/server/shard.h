@@ -70,6 +70,8 @@ class Shard {
   template <class T>
   bool reply(Session& session, const T& record);
   void reply_read(Session& session, Hosted& hosted, const api::Read& request, bool moved);
+  void fire(Session& session, std::uint64_t request);
+  bool answer_fired(Session& session);
   Result<void> pass_file(Session& session, const log::Extent& extent);
   Result<partition::PlannedRead> plan(Hosted& hosted, const api::Read& request) const;
 
@@ -83,6 +85,7 @@ class Shard {
   void on_synced(Hosted& hosted, std::int64_t result);
   void advance(Hosted& hosted, Offset safe_end);
   void fail_lost(Hosted& hosted, Code code);
+  void forget_files(const Hosted& hosted);
   void tell_file_gone(std::uint64_t file_id);
   void release_ended_sessions();
 

@@ -233,6 +233,25 @@ TEST_P(ShardTest, AWatchIsAnsweredOnceWhenTheEndMoves) {
   EXPECT_EQ(cancelled.answers, 1);
 }
 
+// More watches than answers fit into the ring: neither an append nor a cancel may have to wait for room that only they make.
+TEST_P(ShardTest, ManyWatchesLeaveRoomForEverythingElse) {
+  lead(0);
+  std::vector<Asked<api::ReadPlan>> watches(2000);  // of at least 100 bytes each, in a ring of 64 KiB
+  for (auto& each : watches) {
+    client_->read({.partition = {kTopic, 0}, .fetch_offset = 0, .watch_from = 0, .max_bytes = 1000}, each.call);
+  }
+  for (const auto& each : watches) run_until(each);
+  EXPECT_EQ(watches.back().answer.watching, 1);
+  client_->cancel(watches.back().call, {kTopic, 0});
+  EXPECT_EQ(append(1).base_offset, 0);
+  for (std::size_t i = 0; i + 1 < watches.size(); ++i) {
+    run_until(watches[i], 2);
+    EXPECT_EQ(watches[i].answer.moved, 1);
+    EXPECT_EQ(watches[i].answer.readable_end, 1);
+  }
+  EXPECT_EQ(watches.back().answers, 1);
+}
+
 TEST_P(ShardTest, EveryCallIsAnsweredWhenTheEngineDies) {
   lead(0);
   Asked<api::Appended> appended;
@@ -296,6 +315,18 @@ TEST_P(ShardTest, DeletedPartitionsGoAwayAndMayComeAgainUnderANewId) {
   EXPECT_FALSE(std::filesystem::exists(data_.path() + "/orders-0"));
   EXPECT_EQ(lead(0).end_offset, 0);
   EXPECT_EQ(append(1).base_offset, 0);
+}
+
+TEST_P(ShardTest, DescriptorsOfADeletedPartitionAreClosed) {
+  lead(0);
+  append(1);
+  const api::ReadPlan plan = read(0);
+  EXPECT_EQ(offsets_in(plan), (std::vector<Offset>{0}));
+  Asked<api::Done> deleted;
+  client_->delete_partition({.partition = {kTopic, 0}}, deleted.call);
+  run_until(deleted);
+  for (int i = 0; i < 5; ++i) turn();
+  EXPECT_EQ(client_->acquire_file(plan.file_id), nullptr);
 }
 
 TEST_P(ShardTest, ADirectoryOfAnotherClusterIsRefused) {
