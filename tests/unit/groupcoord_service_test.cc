@@ -44,8 +44,8 @@ class SetClockIo final : public io::Io {
   Result<io::Address> local_address(io::Socket socket) override { return real_->local_address(socket); }
   Result<io::Address> peer_address(io::Socket socket) override { return real_->peer_address(socket); }
   void accept(io::Socket listener, io::Completion& done) override { real_->accept(listener, done); }
-  void receive(io::Socket socket, MutableBytes into, io::Completion& done) override {
-    real_->receive(socket, into, done);
+  void receive(io::Socket from, MutableBytes into, std::size_t at_least, io::Completion& done) override {
+    real_->receive(from, into, at_least, done);
   }
   void send(io::Socket to, Bytes from, bool more, io::Completion& done) override { real_->send(to, from, more, done); }
   void send_file(io::Socket to, io::File file, std::uint64_t at, std::uint64_t size, io::Completion& done) override {
