@@ -27,6 +27,7 @@ SKIPPED = 77
 # name: command, time limit in seconds (most of it for tools that are fetched at the first run)
 CHECKS = {
     "kcat": (["bash", "kcat_check.sh"], 120),
+    "tools": (["bash", "tools_check.sh"], 240),
     "confluent": (["/usr/bin/python3", "confluent_check.py"], 120),
     "kafka_python": (["/usr/bin/python3", "kafka_python_check.py"], 120),
     "java44": (["bash", "java_check.sh", "4.4.0"], 420),
@@ -77,11 +78,12 @@ class Tally:
         print(f"{'ok' if ok else 'not ok'} - {what}", flush=True)
 
 
-def run_program(tally, name, command, limit):
+def run_program(tally, name, command, limit, environment=None):
     """Runs one check in its own process group, so that nothing of it outlives its time."""
     start = time.monotonic()
     process = subprocess.Popen(command, cwd=HERE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+                               env={**os.environ, **(environment or {})})
     try:
         output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -106,7 +108,8 @@ def run_with_node(tally, name, programs):
     try:
         node = Node(programs, directory)
         try:
-            run_program(tally, name, [*command, node.address], limit)
+            run_program(tally, name, [*command, node.address], limit,
+                        {"TAILRACE": os.path.join(programs, "tailrace"), "TAILRACE_DATA": node.data})
         finally:
             status = node.stop()
         tally.add(status == 0, f"the node stopped cleanly after {name} (exit status {status})")
@@ -122,6 +125,8 @@ def main():
     where.add_argument("--bootstrap", help="HOST:PORT of a broker that runs already")
     parser.add_argument("checks", nargs="*", metavar="CHECK", help=f"of {', '.join(CHECKS)}; all when none is named")
     options = parser.parse_args()
+    if options.programs:
+        options.programs = os.path.abspath(options.programs)
     tally = Tally()
     names = options.checks or list(CHECKS)
     for name in names:
