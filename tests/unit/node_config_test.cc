@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -209,6 +210,33 @@ TEST(Settings, ABadValueNamesKeyValueAndWhatIsAllowed) {
   }
   const auto password = normal_value(*find_broker_setting("ssl.key.password"), "hunter2");
   EXPECT_EQ(password.value_or(""), "hunter2");
+}
+
+// A key with a text promises an effect: some code reads it, or it stands for a topic's setting that some code reads.
+TEST(Settings, KeysThatSayWhatTheyDoAreRead) {
+  std::string source;
+  for (const char* folder : {"services", "engine", "cli"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::string(TAILRACE_GOLDEN "/../../") + folder)) {
+      const std::string name = entry.path().filename();
+      if (entry.path().extension() != ".cc" || name.starts_with("settings_") || name == "broker_configs.cc") continue;
+      std::ifstream in(entry.path());
+      std::stringstream text;
+      text << in.rdbuf();
+      source += text.str();
+    }
+  }
+  const auto is_read = [&](std::string_view key) { return contains(source, '"' + std::string(key) + '"'); };
+  std::set<std::string> through_topics;
+  for (const Setting& setting : topic_settings()) {
+    if (setting.doc == nullptr) continue;
+    EXPECT_TRUE(is_read(setting.name)) << setting.name;
+    for (const ServerSynonym& synonym : server_synonyms(setting.name)) through_topics.insert(synonym.key);
+  }
+  for (const Setting& setting : broker_settings()) {
+    if (setting.doc == nullptr) continue;
+    EXPECT_TRUE(is_read(setting.name) || through_topics.contains(setting.name)) << setting.name;
+  }
 }
 
 TEST(Settings, ThePageOfSettingsIsUpToDate) {
