@@ -33,6 +33,7 @@ struct Fetch::PartitionRead {
   std::uint32_t length = 0;  // to be sent
   bool in_flight = false;    // a plan is awaited now (watching does not count)
   bool watching = false;
+  Offset watched_from = kNoOffset;  // as last asked for
   int replans = 0;
   api::Call<api::ReadPlan> call;
 
@@ -135,6 +136,7 @@ void Fetch::start_read(PartitionRead& read, bool watches) {
   }
   if (read.error != ErrorCode::NONE) return;
   read.topic_id = topic->id;
+  read.watched_from = watches ? target.fetch_offset : kNoOffset;
   read.in_flight = true;
   ++pending.awaited;
   const std::int32_t max_bytes = std::max(0, std::min(target.max_bytes, pending.message.max_bytes));
@@ -143,7 +145,7 @@ void Fetch::start_read(PartitionRead& read, bool watches) {
                      .current_leader_epoch = target.current_leader_epoch,
                      .last_fetched_epoch = target.last_fetched_epoch,
                      .fetch_offset = target.fetch_offset,
-                     .watch_from = watches ? target.fetch_offset : kNoOffset,
+                     .watch_from = read.watched_from,
                      .max_bytes = static_cast<std::uint32_t>(max_bytes),
                      .isolation = static_cast<api::Isolation>(pending.message.isolation_level == 1),
                      .whole_first_batch = 1},
@@ -167,7 +169,7 @@ void Fetch::PartitionRead::on_plan(const api::ReadPlan& answer, Bytes extra) {
   const bool passing = answer.code == static_cast<std::uint16_t>(Code::retry);
   if (passing && replans < kReplansMax) {
     ++replans;
-    return pending->fetch->start_read(*this, false);
+    pending->fetch->start_read(*this, false);  // which fails at once when the topic has gone meanwhile
   }
   if (pending->awaited == 0) pending->fetch->on_all_planned(*pending);
 }
@@ -194,6 +196,9 @@ void Fetch::on_all_planned(Pending& pending) {
   // Some bytes, but fewer than min_bytes: watch what is not watched for what comes behind its readable end.
   for (PartitionRead& read : pending.reads) {
     if (read.watching || read.in_flight) continue;
+    // Not watched although nothing has come: the engine watches too many. The timer alone brings us back.
+    if (read.plan.readable_end <= read.watched_from) continue;
+    read.watched_from = read.plan.readable_end;
     read.in_flight = true;
     ++pending.awaited;
     const std::int32_t max_bytes = std::max(0, std::min(read.target.max_bytes, message.max_bytes));
@@ -202,7 +207,7 @@ void Fetch::on_all_planned(Pending& pending) {
                        .current_leader_epoch = read.target.current_leader_epoch,
                        .last_fetched_epoch = read.target.last_fetched_epoch,
                        .fetch_offset = read.target.fetch_offset,
-                       .watch_from = read.plan.readable_end,
+                       .watch_from = read.watched_from,
                        .max_bytes = static_cast<std::uint32_t>(max_bytes),
                        .isolation = static_cast<api::Isolation>(message.isolation_level == 1),
                        .whole_first_batch = 1},

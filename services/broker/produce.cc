@@ -221,7 +221,8 @@ void Produce::PartitionAppend::on_appended(const api::Appended& appended, Bytes)
   if (appended.code == api::kOk) {
     answer.base_offset = appended.base_offset;
     answer.log_start_offset = appended.log_start_offset;
-    answer.log_append_time_ms = append_time;
+    // The time of a repeated batch is that of the first one, also where producers set it (UnifiedLog.append).
+    answer.log_append_time_ms = appended.duplicate != 0 ? appended.timestamp : append_time;
   } else {
     pending->has_error = true;
     refuse(answer, data_path_error(static_cast<Code>(appended.code)));

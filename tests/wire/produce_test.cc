@@ -287,11 +287,15 @@ TEST_F(Idempotence, ADuplicateIsAnsweredWithItsOldOffsetAndStoredOnce) {
   const std::string topic = fresh("duplicate");
   make_topic(client, topic);
   const auto [id, epoch] = new_producer(client);
+  const TimestampMs before = now_ms();
   EXPECT_EQ(produce_at(topic, id, epoch, 0, 2).base_offset, 0);
+  const TimestampMs after = now_ms();
   EXPECT_EQ(produce_at(topic, id, epoch, 2, 3).base_offset, 2);
   const Produced again = produce_at(topic, id, epoch, 0, 2);
   EXPECT_EQ(again.error, ErrorCode::NONE);
   EXPECT_EQ(again.base_offset, 0);
+  EXPECT_GE(again.append_time, before);  // of the batch that is there
+  EXPECT_LE(again.append_time, after);
   EXPECT_EQ(log_end(client, topic), 5);
 }
 
