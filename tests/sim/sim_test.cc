@@ -1,0 +1,126 @@
+// The simulation's seeds: `sim_test [--first SEED] [--seeds COUNT] [--go-on] [--verbose]`, or TAILRACE_SIM_SEED and
+// TAILRACE_SIM_SEEDS. A seed that fails is printed with the command that replays it; the first few are run twice, and
+// must leave the same trace.
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/sim/world.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace {
+
+using namespace tailrace;
+
+constexpr std::uint64_t kSeedsDefault = 300;
+constexpr std::uint64_t kRunTwice = 5;
+
+const char* g_program = "sim_test";
+std::uint64_t g_seed = 0;
+int g_log = -1;  // what the node writes to stderr: kept aside, and shown only of a seed that fails
+
+void write_all(const char* text, std::size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(STDOUT_FILENO, text, size);
+    if (written <= 0) return;
+    text += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+// Also in a process that is dying.
+void show_failed_seed() {
+  char text[512];
+  if (g_log >= 0) {
+    ::lseek(g_log, 0, SEEK_SET);
+    char log[4096];
+    for (ssize_t size = ::read(g_log, log, sizeof log); size > 0; size = ::read(g_log, log, sizeof log)) {
+      write_all(log, static_cast<std::size_t>(size));
+    }
+  }
+  const int size =
+      std::snprintf(text, sizeof text, "seed %llu failed; replay: %s --first %llu --seeds 1 --verbose\n",
+                    static_cast<unsigned long long>(g_seed), g_program, static_cast<unsigned long long>(g_seed));
+  write_all(text, static_cast<std::size_t>(size));
+}
+
+void on_abort(int) {
+  show_failed_seed();
+  ::signal(SIGABRT, SIG_DFL);
+}
+
+void keep_log_aside() {
+  g_log = ::memfd_create("sim-log", 0);
+  if (g_log >= 0) ::dup2(g_log, STDERR_FILENO);
+}
+
+std::uint64_t number_from(const char* text) { return std::strtoull(text, nullptr, 0); }
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  g_program = arguments[0];
+  std::uint64_t first = 1;
+  std::uint64_t count = kSeedsDefault;
+  bool verbose = false;
+  bool goes_on = false;
+  std::uint64_t failed = 0;
+  if (const char* text = std::getenv("TAILRACE_SIM_SEED")) first = number_from(text);
+  if (const char* text = std::getenv("TAILRACE_SIM_SEEDS")) count = number_from(text);
+  for (int i = 1; i < argument_count; ++i) {
+    const bool has_value = i + 1 < argument_count;
+    if (std::strcmp(arguments[i], "--first") == 0 && has_value) {
+      first = number_from(arguments[++i]);
+    } else if (std::strcmp(arguments[i], "--seeds") == 0 && has_value) {
+      count = number_from(arguments[++i]);
+    } else if (std::strcmp(arguments[i], "--verbose") == 0) {
+      verbose = true;
+    } else if (std::strcmp(arguments[i], "--go-on") == 0) {
+      goes_on = true;
+    } else {
+      std::fprintf(stderr, "usage: %s [--first SEED] [--seeds COUNT] [--go-on] [--verbose]\n", g_program);
+      return 2;
+    }
+  }
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  if (!verbose) keep_log_aside();
+  ::signal(SIGABRT, on_abort);
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_set_death_callback(show_failed_seed);
+#endif
+
+  sim::Outcome total;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    g_seed = first + i;
+    if (g_log >= 0 && ::ftruncate(g_log, 0) == 0) ::lseek(g_log, 0, SEEK_SET);
+    sim::Outcome outcome = sim::World(g_seed, verbose).run();
+    if (outcome.violation.empty() && i < kRunTwice && !verbose) {
+      const sim::Outcome again = sim::World(g_seed, false).run();
+      if (again.trace_hash != outcome.trace_hash) outcome.violation = "two runs of the seed differ";
+    }
+    if (!outcome.violation.empty()) {
+      ++failed;
+      if (!goes_on) show_failed_seed();
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(g_seed), outcome.violation.c_str());
+      if (!goes_on) return 1;
+    }
+    total.events += outcome.events;
+    total.acknowledged += outcome.acknowledged;
+    total.read += outcome.read;
+    total.restarts += outcome.restarts;
+  }
+  std::printf("%llu seeds from %llu: %llu events, %llu batches acknowledged, %llu read, %llu engine starts\n",
+              static_cast<unsigned long long>(count), static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(total.events), static_cast<unsigned long long>(total.acknowledged),
+              static_cast<unsigned long long>(total.read), static_cast<unsigned long long>(total.restarts));
+  return failed == 0 ? 0 : 1;
+}

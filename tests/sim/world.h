@@ -1,0 +1,61 @@
+// World: one run of one seed. It makes the disk, the engine and its clients, lets faults strike for a while, heals
+// everything and requires progress, stops the engine cleanly and looks through what is left.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/client_process.h"
+#include "tests/sim/engine_process.h"
+#include "tests/sim/history.h"
+#include "tests/sim/plan.h"
+
+namespace tailrace::sim {
+
+struct Outcome {
+  std::string violation;  // empty: all rules were kept
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  std::uint64_t acknowledged = 0;
+  std::uint64_t read = 0;
+  std::uint64_t restarts = 0;
+};
+
+class World {
+ public:
+  World(std::uint64_t seed, bool verbose);
+  Outcome run();
+
+ private:
+  void make_clients();
+  bool run_until(Instant end);  // false: a rule was broken
+  void strike();
+  void plan_next_strike();
+  void start_engine();
+  void end_engine(Ending ending);
+  void crash_midway(bool while_starting);
+  void connect_clients();
+  void heal();
+  bool wait_for_progress();
+  void stop_and_look();
+  [[nodiscard]] std::string unfinished() const;
+
+  Schedule schedule_;
+  Plan plan_;
+  Disk disk_;
+  Network network_;
+  Surroundings around_;
+  History history_;
+  std::vector<Slot> slots_;
+  Stage stage_;
+  server::Settings settings_;
+  std::vector<std::unique_ptr<ClientProcess>> clients_;
+  std::unique_ptr<EngineProcess> engine_;
+  Ending last_ending_ = Ending::killed;
+  bool stopping_ = false;
+  bool calm_ = false;  // no more faults
+  std::uint64_t restarts_ = 0;
+};
+
+}  // namespace tailrace::sim
