@@ -1,5 +1,5 @@
-// `tailrace stat`: shows what the processes of a running node count. It reads their counter files from the run directory,
-// which costs them nothing.
+// `tailrace stat`: shows what the processes of a running node count. It reads their counter files from the run
+// directory, which costs them nothing.
 #pragma once
 
 namespace CLI {

@@ -116,12 +116,18 @@ void Client::answer(Type type, Bytes payload) {
 void Client::dispatch(const ipc::RingRecord& record) {
   const auto type = static_cast<Type>(record.type);
   switch (type) {
-    case Type::done: return answer<Done>(type, record.payload);
-    case Type::role_set: return answer<RoleSet>(type, record.payload);
-    case Type::appended: return answer<Appended>(type, record.payload);
-    case Type::read_plan: return answer<ReadPlan>(type, record.payload);
-    case Type::offset_listed: return answer<OffsetListed>(type, record.payload);
-    case Type::epoch_ended: return answer<EpochEnded>(type, record.payload);
+    case Type::done:
+      return answer<Done>(type, record.payload);
+    case Type::role_set:
+      return answer<RoleSet>(type, record.payload);
+    case Type::appended:
+      return answer<Appended>(type, record.payload);
+    case Type::read_plan:
+      return answer<ReadPlan>(type, record.payload);
+    case Type::offset_listed:
+      return answer<OffsetListed>(type, record.payload);
+    case Type::epoch_ended:
+      return answer<EpochEnded>(type, record.payload);
     case Type::file_gone: {
       FileGone gone;
       if (record.payload.size() < sizeof gone) return;
@@ -136,7 +142,8 @@ void Client::dispatch(const ipc::RingRecord& record) {
     case Type::cancel:
     case Type::list_offset:
     case Type::end_of_epoch:
-    case Type::forget_file: return;
+    case Type::forget_file:
+      return;
   }
 }
 
@@ -151,12 +158,18 @@ void Client::lose(std::uint64_t request) {
     call->function(call->owner, answer, {});
   };
   switch (slot->answer_type) {
-    case Type::done: return lost(Done{});
-    case Type::role_set: return lost(RoleSet{});
-    case Type::appended: return lost(Appended{});
-    case Type::read_plan: return lost(ReadPlan{});
-    case Type::offset_listed: return lost(OffsetListed{});
-    case Type::epoch_ended: return lost(EpochEnded{});
+    case Type::done:
+      return lost(Done{});
+    case Type::role_set:
+      return lost(RoleSet{});
+    case Type::appended:
+      return lost(Appended{});
+    case Type::read_plan:
+      return lost(ReadPlan{});
+    case Type::offset_listed:
+      return lost(OffsetListed{});
+    case Type::epoch_ended:
+      return lost(EpochEnded{});
     case Type::identify:
     case Type::set_role:
     case Type::delete_partition:
@@ -166,7 +179,8 @@ void Client::lose(std::uint64_t request) {
     case Type::list_offset:
     case Type::end_of_epoch:
     case Type::forget_file:
-    case Type::file_gone: CHECK(false);
+    case Type::file_gone:
+      CHECK(false);
   }
 }
 

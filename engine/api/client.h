@@ -1,6 +1,6 @@
-// Client: typed calls to the engine over one link. A call lives in its owner until its answer has come; every call is answered
-// exactly once, with Code::peer_gone when the session breaks first. Owned by one thread. It survives its sessions: the owner attaches a
-// new link after each break.
+// Client: typed calls to the engine over one link. A call lives in its owner until its answer has come; every call is
+// answered exactly once, with Code::peer_gone when the session breaks first. Owned by one thread. It survives its
+// sessions: the owner attaches a new link after each break.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace tailrace::api {
 
-// Where an answer goes. `extra` is what follows the fixed part (a ReadPlan's AbortedRanges), valid during the call only.
+// Where an answer goes. `extra` is what follows the fixed part (a ReadPlan's AbortedRanges), valid during the call
+// only.
 template <class Answer>
 struct Call {
   using Function = void (*)(void* owner, const Answer& answer, Bytes extra);
@@ -56,8 +57,12 @@ class Client {
   // Runs the answers that have come, sends what waits for room. True: something was done.
   bool poll();
   void publish();
-  bool prepare_to_sleep() { return overflow_.empty() && lost_.empty() && (link_ == nullptr || link_->consumer().prepare_to_sleep()); }
-  void wake() { if (link_ != nullptr) link_->consumer().wake(); }
+  bool prepare_to_sleep() {
+    return overflow_.empty() && lost_.empty() && (link_ == nullptr || link_->consumer().prepare_to_sleep());
+  }
+  void wake() {
+    if (link_ != nullptr) link_->consumer().wake();
+  }
   // True: requests wait for room in the ring; whoever can should not start more.
   [[nodiscard]] bool is_congested() const { return !overflow_.empty(); }
 

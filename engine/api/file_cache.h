@@ -1,5 +1,5 @@
-// FileCache: the client's descriptors of segment files, by the engine's file id, least recently used first to go. An entry
-// that is held (a send is in flight) is never closed.
+// FileCache: the client's descriptors of segment files, by the engine's file id, least recently used first to go. An
+// entry that is held (a send is in flight) is never closed.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What the engine and its clients say to each other over the rings: fixed-size, trivially copyable records without versions,
-// since all processes of a node come from one build (the session's handshake checks that). `request` is the client's own
-// number and comes back in the answer. The receiver copies a record out of the ring before it looks at it.
+// What the engine and its clients say to each other over the rings: fixed-size, trivially copyable records without
+// versions, since all processes of a node come from one build (the session's handshake checks that). `request` is the
+// client's own number and comes back in the answer. The receiver copies a record out of the ring before it looks at it.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ struct Partition {
   std::int32_t partition = 0;
 };
 
-// The first record of a session: whose data this is. Answer: done; mismatch when the directory belongs to another cluster or node.
+// The first record of a session: whose data this is. Answer: done; mismatch when the directory belongs to another
+// cluster or node.
 struct Identify {
   std::uint64_t request = 0;
   BrokerId node_id = 0;
@@ -47,8 +48,8 @@ struct Identify {
   char cluster_id[64] = {};
 };
 
-// This node leads the partition from now on, or, with the epoch it knows, has other settings. Made when it is not there yet (`create`).
-// Answer: role_set. Errors: fenced_epoch, not_found (and not to be created), disk_full, io_failed.
+// This node leads the partition from now on, or, with the epoch it knows, has other settings. Made when it is not there
+// yet (`create`). Answer: role_set. Errors: fenced_epoch, not_found (and not to be created), disk_full, io_failed.
 struct SetRole {
   std::uint64_t request = 0;
   Partition partition;
@@ -63,7 +64,8 @@ struct SetRole {
   char topic_name[249] = {};
 };
 
-// The partition's directory gets its -delete suffix, durably, and is removed later. Answer: done, also when it is not there.
+// The partition's directory gets its -delete suffix, durably, and is removed later. Answer: done, also when it is not
+// there.
 struct DeletePartition {
   std::uint64_t request = 0;
   Partition partition;
@@ -81,14 +83,16 @@ struct RoleSet {
   Offset end_offset = 0;
 };
 
-// When an append is answered. Also for acks=0, where the client of the client hears nothing: until then the bytes are needed.
+// When an append is answered. Also for acks=0, where the client of the client hears nothing: until then the bytes are
+// needed.
 enum class Wait : std::uint8_t {
   local = 0,           // when this node has it, as safe as tailrace.durability says
   high_watermark = 1,  // when all in-sync replicas have it
 };
 
 // One checked record batch of v2, as sent, in the client's arena. The bytes stay untouched until the answer.
-// Answer: appended. Errors: not_leader, fenced_epoch, unknown_partition, corrupt, the sequence errors, disk_full, io_failed.
+// Answer: appended. Errors: not_leader, fenced_epoch, unknown_partition, corrupt, the sequence errors, disk_full,
+// io_failed.
 struct Append {
   std::uint64_t request = 0;
   Partition partition;
@@ -109,9 +113,10 @@ struct Appended {
 
 enum class Isolation : std::uint8_t { read_uncommitted = 0, read_committed = 1 };
 
-// Plans a read. Where there is nothing at fetch_offset yet and `watch_from` is given, the answer comes with `watching` set and a second
-// one (with `moved`) follows as soon as the readable end is beyond watch_from; cancel ends that. Answer: read_plan.
-// Errors: not_leader, fenced_epoch, unknown_epoch, unknown_partition, out_of_range, retry (the file could not be passed just now).
+// Plans a read. Where there is nothing at fetch_offset yet and `watch_from` is given, the answer comes with `watching`
+// set and a second one (with `moved`) follows as soon as the readable end is beyond watch_from; cancel ends that.
+// Answer: read_plan. Errors: not_leader, fenced_epoch, unknown_epoch, unknown_partition, out_of_range, retry (the file
+// could not be passed just now).
 struct Read {
   std::uint64_t request = 0;
   Partition partition;
@@ -134,8 +139,8 @@ struct AbortedRange {
   Offset first_offset = 0;
 };
 
-// Followed by aborted_count AbortedRanges. The extent's file is known to the client by its id: it was sent over the session's
-// socket before this record was published, unless the client has it.
+// Followed by aborted_count AbortedRanges. The extent's file is known to the client by its id: it was sent over the
+// session's socket before this record was published, unless the client has it.
 struct ReadPlan {
   std::uint64_t request = 0;
   std::uint16_t code = kOk;
@@ -156,8 +161,8 @@ struct ReadPlan {
   std::uint32_t aborted_count = 0;
 };
 
-// timestamp: -1 latest (high watermark, or last stable offset), -2 earliest, -3 of the largest timestamp, -4 earliest local, else the first
-// record at or after it. Answer: offset_listed; nothing found: offset -1. Errors: as for Read.
+// timestamp: -1 latest (high watermark, or last stable offset), -2 earliest, -3 of the largest timestamp, -4 earliest
+// local, else the first record at or after it. Answer: offset_listed; nothing found: offset -1. Errors: as for Read.
 struct ListOffset {
   std::uint64_t request = 0;
   Partition partition;
@@ -207,21 +212,36 @@ static_assert(kRingRecord<EndOfEpoch> && kRingRecord<EpochEnded> && kRingRecord<
 // A record's type, from its struct.
 template <class T>
 constexpr Type type_of() {
-  if constexpr (std::is_same_v<T, Identify>) return Type::identify;
-  else if constexpr (std::is_same_v<T, SetRole>) return Type::set_role;
-  else if constexpr (std::is_same_v<T, DeletePartition>) return Type::delete_partition;
-  else if constexpr (std::is_same_v<T, Append>) return Type::append;
-  else if constexpr (std::is_same_v<T, Read>) return Type::read;
-  else if constexpr (std::is_same_v<T, Cancel>) return Type::cancel;
-  else if constexpr (std::is_same_v<T, ListOffset>) return Type::list_offset;
-  else if constexpr (std::is_same_v<T, EndOfEpoch>) return Type::end_of_epoch;
-  else if constexpr (std::is_same_v<T, ForgetFile>) return Type::forget_file;
-  else if constexpr (std::is_same_v<T, Done>) return Type::done;
-  else if constexpr (std::is_same_v<T, RoleSet>) return Type::role_set;
-  else if constexpr (std::is_same_v<T, Appended>) return Type::appended;
-  else if constexpr (std::is_same_v<T, ReadPlan>) return Type::read_plan;
-  else if constexpr (std::is_same_v<T, OffsetListed>) return Type::offset_listed;
-  else if constexpr (std::is_same_v<T, EpochEnded>) return Type::epoch_ended;
+  if constexpr (std::is_same_v<T, Identify>)
+    return Type::identify;
+  else if constexpr (std::is_same_v<T, SetRole>)
+    return Type::set_role;
+  else if constexpr (std::is_same_v<T, DeletePartition>)
+    return Type::delete_partition;
+  else if constexpr (std::is_same_v<T, Append>)
+    return Type::append;
+  else if constexpr (std::is_same_v<T, Read>)
+    return Type::read;
+  else if constexpr (std::is_same_v<T, Cancel>)
+    return Type::cancel;
+  else if constexpr (std::is_same_v<T, ListOffset>)
+    return Type::list_offset;
+  else if constexpr (std::is_same_v<T, EndOfEpoch>)
+    return Type::end_of_epoch;
+  else if constexpr (std::is_same_v<T, ForgetFile>)
+    return Type::forget_file;
+  else if constexpr (std::is_same_v<T, Done>)
+    return Type::done;
+  else if constexpr (std::is_same_v<T, RoleSet>)
+    return Type::role_set;
+  else if constexpr (std::is_same_v<T, Appended>)
+    return Type::appended;
+  else if constexpr (std::is_same_v<T, ReadPlan>)
+    return Type::read_plan;
+  else if constexpr (std::is_same_v<T, OffsetListed>)
+    return Type::offset_listed;
+  else if constexpr (std::is_same_v<T, EpochEnded>)
+    return Type::epoch_ended;
   else {
     static_assert(std::is_same_v<T, FileGone>);
     return Type::file_gone;

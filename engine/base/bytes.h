@@ -14,12 +14,8 @@ namespace tailrace {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
-inline Bytes as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-inline std::string_view as_text(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+inline std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 // The caller guarantees sizeof(T) readable bytes at `from`.
 template <std::integral T>

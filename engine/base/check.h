@@ -9,8 +9,9 @@ namespace tailrace {
 
 }  // namespace tailrace
 
-#define CHECK(condition) \
-  (__builtin_expect(static_cast<bool>(condition), 1) ? void(0) : ::tailrace::check_failed(#condition, __FILE__, __LINE__))
+#define CHECK(condition)                                       \
+  (__builtin_expect(static_cast<bool>(condition), 1) ? void(0) \
+                                                     : ::tailrace::check_failed(#condition, __FILE__, __LINE__))
 
 #ifdef TAILRACE_DCHECK
 #define DCHECK(condition) CHECK(condition)

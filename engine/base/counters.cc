@@ -56,7 +56,8 @@ Result<std::vector<Counters::Reading>> Counters::read(const std::string& path) {
   const ssize_t got = ::pread(fd, content.data(), content.size(), 0);
   ::close(fd);
   if (got != static_cast<ssize_t>(kFileSize)) return failure(Code::corrupt, "reading the counter file");
-  if (std::memcmp(content.data(), kMagic, sizeof kMagic) != 0) return failure(Code::corrupt, "reading the counter file");
+  if (std::memcmp(content.data(), kMagic, sizeof kMagic) != 0)
+    return failure(Code::corrupt, "reading the counter file");
   std::vector<Reading> readings;
   for (std::size_t i = 1; i <= kCellsMax; ++i) {
     const char* const cell = content.data() + i * kCellSize;

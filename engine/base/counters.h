@@ -1,6 +1,7 @@
-// Counters: what a process counts, for `tailrace stat`. They live in a small memory-mapped file, `<run dir>/<process>.counters`, so
-// a reader in another process costs the writer nothing. The writer does a relaxed add on its own cell. Layout: a 64-byte
-// file header {magic, version, cells}, then one 64-byte cell per counter {48-byte name, 0-padded; 64-bit value; unused}.
+// Counters: what a process counts, for `tailrace stat`. They live in a small memory-mapped file, `<run
+// dir>/<process>.counters`, so a reader in another process costs the writer nothing. The writer does a relaxed add on
+// its own cell. Layout: a 64-byte file header {magic, version, cells}, then one 64-byte cell per counter {48-byte name,
+// 0-padded; 64-bit value; unused}.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,9 @@ namespace tailrace {
 class Counter {
  public:
   Counter() = default;
-  void add(std::uint64_t amount = 1) { cell_->store(cell_->load(std::memory_order_relaxed) + amount, std::memory_order_relaxed); }
+  void add(std::uint64_t amount = 1) {
+    cell_->store(cell_->load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
   void set(std::uint64_t value) { cell_->store(value, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t value() const { return cell_->load(std::memory_order_relaxed); }
 

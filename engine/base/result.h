@@ -42,8 +42,8 @@ const char* name(Code code);
 
 struct Error {
   Code code;
-  std::uint16_t system_error = 0;   // errno, 0 for none
-  const char* context = nullptr;    // a string literal: the step that failed
+  std::uint16_t system_error = 0;  // errno, 0 for none
+  const char* context = nullptr;   // a string literal: the step that failed
 
   // The same error, naming the step of a caller.
   [[nodiscard]] Error at(const char* step) const { return Error{code, system_error, step}; }

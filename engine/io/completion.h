@@ -14,9 +14,9 @@ struct Completion {
 
   Function function = nullptr;
   void* owner = nullptr;
-  Completion* next = nullptr;   // in the loop's queue
-  std::int64_t result = 0;      // bytes or another count >= 0; a negative number is -errno
-  bool pending = false;         // started and not yet run; the owner must stay alive and in place
+  Completion* next = nullptr;  // in the loop's queue
+  std::int64_t result = 0;     // bytes or another count >= 0; a negative number is -errno
+  bool pending = false;        // started and not yet run; the owner must stay alive and in place
 
   // completion.bind<&Connection::on_received>(this), where on_received takes the result.
   template <auto Method, class Owner>

@@ -1,5 +1,6 @@
-// EpollIo: the io seam over epoll and plain system calls, for kernels and containers where io_uring is forbidden. fdatasync
-// blocks, so two helper threads do it; they share one queue with the loop, under a lock that the loop takes only to sync.
+// EpollIo: the io seam over epoll and plain system calls, for kernels and containers where io_uring is forbidden.
+// fdatasync blocks, so two helper threads do it; they share one queue with the loop, under a lock that the loop takes
+// only to sync.
 #pragma once
 
 #include <condition_variable>

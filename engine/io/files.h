@@ -1,8 +1,8 @@
 // Files: the file half of the io seam. Control paths (start, roll, create, delete, index look-ups) are plain calls that
 // answer at once; the two operations of the append path, write and sync, report to a Completion.
-// Implementations: PosixFiles (under both loops), and the simulated disk of tests/sim, which forgets what was not synced.
-// Rules of durability that callers must keep, because the simulated disk enforces them: a file's bytes and size are safe
-// after sync on the file; a new, renamed or removed name is safe after sync_directory on its directory.
+// Implementations: PosixFiles (under both loops), and the simulated disk of tests/sim, which forgets what was not
+// synced. Rules of durability that callers must keep, because the simulated disk enforces them: a file's bytes and size
+// are safe after sync on the file; a new, renamed or removed name is safe after sync_directory on its directory.
 #pragma once
 
 #include <sys/uio.h>
@@ -60,7 +60,7 @@ class Files {
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  // replaces `to`
   virtual Result<void> remove(const std::string& path) = 0;                         // a file
   virtual Result<void> make_directory(const std::string& path) = 0;
-  virtual Result<void> remove_directory(const std::string& path) = 0;               // must be empty
+  virtual Result<void> remove_directory(const std::string& path) = 0;  // must be empty
   virtual Result<void> sync_directory(const std::string& path) = 0;
   // Sorted by name.
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;

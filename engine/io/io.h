@@ -34,8 +34,8 @@ class Io {
  public:
   virtual ~Io() = default;
 
-  virtual const char* name() const = 0;          // "uring", "epoll", "sim"
-  virtual Instant now() const = 0;               // of this turn; moves only between completions of different turns
+  virtual const char* name() const = 0;  // "uring", "epoll", "sim"
+  virtual Instant now() const = 0;       // of this turn; moves only between completions of different turns
   virtual TimestampMs wall_clock_ms() const = 0;
   virtual std::uint64_t random() = 0;
   virtual Files& files() = 0;
@@ -43,10 +43,11 @@ class Io {
   void arm(Timer& timer, Instant due) { timers_.arm(timer, due); }
   void disarm(Timer& timer) { timers_.disarm(timer); }
 
-  // Sockets. A send or send_file moves all the bytes asked for, a receive at least `at_least` (1 to into.size()) of them; the result
-  // is their number, fewer only where the stream (or the file) ended, or -errno. At most one receive and one send or send_file may be in flight on a socket. Before close,
-  // shutdown ends what is in flight; the owner waits for those completions and then closes.
-  // Resolves a name, binds and listens. Error: system_error is EADDRINUSE where the port is taken.
+  // Sockets. A send or send_file moves all the bytes asked for, a receive at least `at_least` (1 to into.size()) of
+  // them; the result is their number, fewer only where the stream (or the file) ended, or -errno. At most one receive
+  // and one send or send_file may be in flight on a socket. Before close, shutdown ends what is in flight; the owner
+  // waits for those completions and then closes. Resolves a name, binds and listens. Error: system_error is EADDRINUSE
+  // where the port is taken.
   virtual Result<Socket> listen(const Address& address, int backlog) = 0;
   virtual Result<Address> local_address(Socket socket) = 0;
   virtual Result<Address> peer_address(Socket socket) = 0;
@@ -59,15 +60,15 @@ class Io {
   virtual void shutdown(Socket socket) = 0;
   virtual void close(Socket socket) = 0;
 
-  // Waits until a plain descriptor (eventfd, signalfd, Unix socket; non-blocking) becomes readable. Result: 0 or -errno. Edges
-  // count, not levels: after the completion the caller reads until EAGAIN (an eventfd need not be read at all), then waits
-  // again; there may be spurious completions. Before closing such a descriptor (or a listener), forget it: what is in flight
-  // on it is dropped, and its completions do not run.
+  // Waits until a plain descriptor (eventfd, signalfd, Unix socket; non-blocking) becomes readable. Result: 0 or
+  // -errno. Edges count, not levels: after the completion the caller reads until EAGAIN (an eventfd need not be read at
+  // all), then waits again; there may be spurious completions. Before closing such a descriptor (or a listener), forget
+  // it: what is in flight on it is dropped, and its completions do not run.
   virtual void wait_readable(int descriptor, Completion& done) = 0;
   virtual void forget(int descriptor) = 0;
 
-  // One turn of the loop: waits until something completes or a timer is due (not at all when `poll` is set, and then the kernel
-  // is asked in some of the turns only), then runs completions and due timers. Returns how many ran.
+  // One turn of the loop: waits until something completes or a timer is due (not at all when `poll` is set, and then
+  // the kernel is asked in some of the turns only), then runs completions and due timers. Returns how many ran.
   virtual std::uint64_t turn(bool poll) = 0;
 
  protected:

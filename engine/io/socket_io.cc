@@ -282,7 +282,8 @@ void SocketIo::forget(int descriptor) {
 }
 
 std::uint64_t SocketIo::turn(bool poll) {
-  // Work that is at hand goes before a system call that would only ask for more; now and then the kernel is asked all the same.
+  // Work that is at hand goes before a system call that would only ask for more; now and then the kernel is asked all
+  // the same.
   const bool has_work = poll || !queue_.empty() || !yielded_.empty();
   if (!has_work || ++turns_without_asking_ >= kTurnsWithoutAskingMax) {
     turns_without_asking_ = 0;

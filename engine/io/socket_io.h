@@ -1,6 +1,6 @@
-// SocketIo: what both real loops share. Sockets are non-blocking; an operation is tried at once and, where the kernel has nothing
-// yet, again on the next edge of readiness. How edges are learned (epoll, or a multishot poll of io_uring), how long the loop
-// sleeps, and how a file is synced without blocking is the business of the two subclasses.
+// SocketIo: what both real loops share. Sockets are non-blocking; an operation is tried at once and, where the kernel
+// has nothing yet, again on the next edge of readiness. How edges are learned (epoll, or a multishot poll of io_uring),
+// how long the loop sleeps, and how a file is synced without blocking is the business of the two subclasses.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,8 @@ class SocketIo : public Io {
   // Asks for edges of a descriptor's readiness, in both directions, from now on until it is closed or unwatched.
   virtual void watch(int descriptor) = 0;
   virtual void unwatch(int descriptor) = 0;
-  // Waits at most `timeout_us` (0: not at all, negative: for ever) and reports what happened through on_ready and complete.
+  // Waits at most `timeout_us` (0: not at all, negative: for ever) and reports what happened through on_ready and
+  // complete.
   virtual void wait(std::int64_t timeout_us) = 0;
   // `ended`: the peer has ended its half of the stream, or there is an error: no further edge may come.
   void on_ready(int descriptor, bool readable, bool writable, bool ended);
@@ -59,7 +60,7 @@ class SocketIo : public Io {
     bool watched = false;
     bool edge_seen = false;  // readable while nobody waited
     bool has_ended = false;
-    bool is_drained = false; // a read got less than it asked for, and no edge came since: there is nothing
+    bool is_drained = false;  // a read got less than it asked for, and no edge came since: there is nothing
     bool more = false;
     int file = -1;
     Completion* read_done = nullptr;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr unsigned kEntries = 256;
 
-// user_data: a Completion's address (a multiple of 8), or a poll's tag: generation << 32 | descriptor << 2 | 1; or 2: nobody cares.
+// user_data: a Completion's address (a multiple of 8), or a poll's tag: generation << 32 | descriptor << 2 | 1; or 2:
+// nobody cares.
 constexpr std::uint64_t kPollMark = 1;
 constexpr std::uint64_t kIgnored = 2;
 
@@ -25,7 +26,8 @@ Result<std::unique_ptr<UringIo>> UringIo::create() {
   io_uring_params parameters{};
   parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CLAMP;
   const int failed = ::io_uring_queue_init_params(kEntries, &io->ring_, &parameters);
-  if (failed < 0) return std::unexpected(Error{Code::unsupported, static_cast<std::uint16_t>(-failed), "setting up io_uring"});
+  if (failed < 0)
+    return std::unexpected(Error{Code::unsupported, static_cast<std::uint16_t>(-failed), "setting up io_uring"});
   io->ring_made_ = true;
   return io;
 }
@@ -57,8 +59,8 @@ void UringIo::unwatch(int descriptor) {
   // Not poll_remove: that one fails, and leaves the poll, where an event is on its way at this moment.
   ::io_uring_prep_cancel64(entry, poll_tag(descriptor, generation), 0);
   ::io_uring_sqe_set_data64(entry, kIgnored);
-  // The poll holds a reference to the file until its removal has run: without this the peer would see our close only after
-  // the next turn.
+  // The poll holds a reference to the file until its removal has run: without this the peer would see our close only
+  // after the next turn.
   ::io_uring_submit_and_get_events(&ring_);
   ++generation;
 }

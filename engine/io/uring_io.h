@@ -1,6 +1,7 @@
-// UringIo: the io seam over io_uring; the only user of liburing. Readiness of sockets comes from multishot polls, so that waiting for
-// any number of them costs one system call per turn; syncs of many files run in parallel in the kernel's workers. Buffered
-// writes stay with pwritev (PosixFiles): on ext4 the ring hands them to a worker each, which measures slower.
+// UringIo: the io seam over io_uring; the only user of liburing. Readiness of sockets comes from multishot polls, so
+// that waiting for any number of them costs one system call per turn; syncs of many files run in parallel in the
+// kernel's workers. Buffered writes stay with pwritev (PosixFiles): on ext4 the ring hands them to a worker each, which
+// measures slower.
 #pragma once
 
 #include <liburing.h>

@@ -1,6 +1,6 @@
-// Arena: payload memory shared with the engine, handed out in contiguous chunks. Buddy allocation: a chunk is a power of two of at least
-// 4 KiB, freed chunks join their buddies, and the lowest free address goes first, so that memory once touched is used again before new
-// pages are. Full means that whoever asks must wait; nothing grows.
+// Arena: payload memory shared with the engine, handed out in contiguous chunks. Buddy allocation: a chunk is a power
+// of two of at least 4 KiB, freed chunks join their buddies, and the lowest free address goes first, so that memory
+// once touched is used again before new pages are. Full means that whoever asks must wait; nothing grows.
 #pragma once
 
 #include <cstddef>

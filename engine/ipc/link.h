@@ -1,6 +1,6 @@
-// Link: one end of a session between two processes: a ring to write, a ring to read, and the payload memory (arena) that
-// the client of the session shares. It does not know how the two ends found each other: SocketLink (session.h) is the real one over a
-// Unix-domain socket, the simulation has one in plain memory. Owned by one thread.
+// Link: one end of a session between two processes: a ring to write, a ring to read, and the payload memory (arena)
+// that the client of the session shares. It does not know how the two ends found each other: SocketLink (session.h) is
+// the real one over a Unix-domain socket, the simulation has one in plain memory. Owned by one thread.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ class Link {
   // Sends an open file to the peer, before the next publish reaches it. Error: retry (the socket is full; nothing was
   // sent), peer_gone.
   virtual Result<void> send_file(std::uint64_t file_id, io::File file) = 0;
-  // Takes the files that the peer has sent: they go to on_file, which owns them from there. Also done by itself whenever one arrives; called
-  // by hand when a record names a file that is not known yet, since it was sent before that record was published.
+  // Takes the files that the peer has sent: they go to on_file, which owns them from there. Also done by itself
+  // whenever one arrives; called by hand when a record names a file that is not known yet, since it was sent before
+  // that record was published.
   virtual void receive_files() = 0;
   std::function<void(std::uint64_t file_id, io::File file)> on_file;
 

@@ -1,6 +1,6 @@
-// MessageChannel: messages of any size over a link, for what is rare and large (control messages, forwarded requests) beside the
-// engine's fixed records. A message larger than a ring record travels as several; what finds no room waits here. Both
-// are bounded: a peer that goes beyond has broken the session.
+// MessageChannel: messages of any size over a link, for what is rare and large (control messages, forwarded requests)
+// beside the engine's fixed records. A message larger than a ring record travels as several; what finds no room waits
+// here. Both are bounded: a peer that goes beyond has broken the session.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class MessageChannel {
 
   // `type` is the user's, below 2^30. The parts are joined. Nothing is sent once the channel is broken.
   void send(std::uint32_t type, std::initializer_list<Bytes> parts);
-  // Calls `on_message` for each whole message that has come; its bytes are valid during the call. `on_message` may send, but not
-  // destroy the channel. True: something was done.
+  // Calls `on_message` for each whole message that has come; its bytes are valid during the call. `on_message` may
+  // send, but not destroy the channel. True: something was done.
   bool poll(const std::function<void(std::uint32_t type, Bytes message)>& on_message);
   void publish() { link_->publish(); }
   // Messages that wait for room make this false: the loop must come by again soon (publish does not ring for room).

@@ -1,10 +1,10 @@
-// Ring: a single-producer single-consumer queue of byte records in memory shared by two processes. The producer writes any
-// number of whole records and then publishes them with one store of `tail`: before that store nothing is visible, so nothing
-// is ever half-written, and a producer that dies leaves no hole. The peer is not trusted: the consumer reads each record's
-// header once, bounds it, and reports a violation instead of following it.
+// Ring: a single-producer single-consumer queue of byte records in memory shared by two processes. The producer writes
+// any number of whole records and then publishes them with one store of `tail`: before that store nothing is visible,
+// so nothing is ever half-written, and a producer that dies leaves no hole. The peer is not trusted: the consumer reads
+// each record's header once, bounds it, and reports a violation instead of following it.
 //
-// Memory: a RingHeader (three cache-line pairs), then `capacity` bytes, a power of two. A record is {size, type} and its
-// bytes, padded to 8; it never wraps: a padding record (type 0) fills the end of the buffer. Positions only grow.
+// Memory: a RingHeader (three cache-line pairs), then `capacity` bytes, a power of two. A record is {size, type} and
+// its bytes, padded to 8; it never wraps: a padding record (type 0) fills the end of the buffer. Positions only grow.
 #pragma once
 
 #include <atomic>
@@ -86,8 +86,8 @@ class RingProducer {
   [[nodiscard]] bool publish() {
     if (tail_ == published_) return false;
     published_ = tail_;
-    // seq_cst on both words: either the consumer's re-read of tail (after it set sleeping) sees our store, or our read of
-    // sleeping sees its store. With weaker orders both could miss, and the wake-up would be lost.
+    // seq_cst on both words: either the consumer's re-read of tail (after it set sleeping) sees our store, or our read
+    // of sleeping sees its store. With weaker orders both could miss, and the wake-up would be lost.
     header_->tail.store(tail_, std::memory_order_seq_cst);
     return header_->sleeping.load(std::memory_order_seq_cst) != 0 &&
            header_->sleeping.exchange(0, std::memory_order_seq_cst) != 0;

@@ -142,7 +142,7 @@ Result<SharedMemory> SharedMemory::create(const char* name, std::size_t size) {
 Result<SharedMemory> SharedMemory::adopt(int descriptor, std::size_t size, bool writable) {
   SharedMemory memory;
   memory.descriptor_ = descriptor;
-  struct stat status {};
+  struct stat status{};
   const int seals = descriptor < 0 ? -1 : ::fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(descriptor, &status) != 0 ||
       static_cast<std::size_t>(status.st_size) < size || size == 0) {
@@ -156,7 +156,9 @@ Result<SharedMemory> SharedMemory::adopt(int descriptor, std::size_t size, bool 
   return memory;
 }
 
-SocketLink::SocketLink(io::Io& io, int socket) : io_(io), socket_(socket) { readable_.bind<&SocketLink::on_readable>(this); }
+SocketLink::SocketLink(io::Io& io, int socket) : io_(io), socket_(socket) {
+  readable_.bind<&SocketLink::on_readable>(this);
+}
 
 SocketLink::~SocketLink() {
   on_closed = nullptr;
@@ -222,7 +224,8 @@ struct Listener::Greeting {
 Result<std::unique_ptr<Listener>> Listener::create(io::Io& io, const Bell& bell, const std::string& path,
                                                    OnSession on_session) {
   sockaddr_un address{};
-  if (!fill_address(path, address)) return failure(Code::invalid_argument, "naming a socket: the run directory's path is too long");
+  if (!fill_address(path, address))
+    return failure(Code::invalid_argument, "naming a socket: the run directory's path is too long");
   const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return system_failure(errno, "making a session socket");
   ::unlink(path.c_str());
@@ -336,7 +339,8 @@ void Connector::try_later() {
 
 Result<void> Connector::try_connect() {
   sockaddr_un address{};
-  if (!fill_address(path_, address)) return failure(Code::invalid_argument, "naming a socket: the run directory's path is too long");
+  if (!fill_address(path_, address))
+    return failure(Code::invalid_argument, "naming a socket: the run directory's path is too long");
   const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return system_failure(errno, "making a session socket");
   auto link = std::unique_ptr<SocketLink>(new SocketLink(io_, socket));

@@ -1,7 +1,8 @@
-// Sessions: how two processes meet. The client connects to the server's Unix-domain socket and hands over one memfd with both
-// rings (sealed against shrinking, so neither side can make the other fault), its thread's doorbell, and, where payloads travel,
-// its arena. The server answers with its own doorbell. The socket stays open: its end is the peer's death, and files travel over
-// it. A session is never repaired: when it breaks, both sides drop it and the client makes a new one.
+// Sessions: how two processes meet. The client connects to the server's Unix-domain socket and hands over one memfd
+// with both rings (sealed against shrinking, so neither side can make the other fault), its thread's doorbell, and,
+// where payloads travel, its arena. The server answers with its own doorbell. The socket stays open: its end is the
+// peer's death, and files travel over it. A session is never repaired: when it breaks, both sides drop it and the
+// client makes a new one.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +89,8 @@ class Listener {
  public:
   using OnSession = std::function<void(std::unique_ptr<SocketLink>)>;
   // Replaces a stale socket file. Errors: system failures.
-  static Result<std::unique_ptr<Listener>> create(io::Io& io, const Bell& bell, const std::string& path, OnSession on_session);
+  static Result<std::unique_ptr<Listener>> create(io::Io& io, const Bell& bell, const std::string& path,
+                                                  OnSession on_session);
   ~Listener();
 
  private:
@@ -111,7 +113,7 @@ class Listener {
 
 struct SessionShape {
   Role role = Role::tool;
-  std::size_t ring_bytes = 1u << 18;     // each direction, a power of two
+  std::size_t ring_bytes = 1u << 18;    // each direction, a power of two
   const SharedMemory* arena = nullptr;  // shared with the server, read-only there
 };
 

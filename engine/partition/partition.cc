@@ -50,7 +50,8 @@ Result<void> Partition::become_leader(LeaderEpoch epoch) {
 Result<void> Partition::load_producers(TimestampMs now_ms) {
   producers_.clear();
   Offset from = log_->log_start_offset();
-  if (Result<Offset> loaded = load_newest_snapshot(files_, log_->directory(), log_->log_start_offset(), log_->end_offset(), producers_)) {
+  if (Result<Offset> loaded =
+          load_newest_snapshot(files_, log_->directory(), log_->log_start_offset(), log_->end_offset(), producers_)) {
     from = std::max(from, *loaded);
   } else {
     return std::unexpected(loaded.error());
@@ -66,11 +67,12 @@ Result<void> Partition::load_producers(TimestampMs now_ms) {
           apply_stored(header, batch);
           return true;
         }
-        marker_read = log_->for_each_batch(
-            header.base_offset, true, [&](const record::BatchHeader& same, Bytes whole, const log::SegmentRef&, Position) {
-              apply_stored(same, whole);
-              return false;
-            });
+        marker_read =
+            log_->for_each_batch(header.base_offset, true,
+                                 [&](const record::BatchHeader& same, Bytes whole, const log::SegmentRef&, Position) {
+                                   apply_stored(same, whole);
+                                   return false;
+                                 });
         return marker_read.has_value();
       });
   return read ? marker_read : read;
@@ -139,8 +141,9 @@ Offset Partition::readable_end(bool committed_only) const {
   return committed_only ? last_stable_offset() : high_watermark();
 }
 
-Result<PlannedRead> Partition::plan_read(Offset from, std::uint32_t max_bytes, bool whole_first_batch, bool committed_only,
-                                         LeaderEpoch clients_epoch, LeaderEpoch last_fetched_epoch) const {
+Result<PlannedRead> Partition::plan_read(Offset from, std::uint32_t max_bytes, bool whole_first_batch,
+                                         bool committed_only, LeaderEpoch clients_epoch,
+                                         LeaderEpoch last_fetched_epoch) const {
   if (Result<void> checked = replication_.check_epoch(clients_epoch); !checked) return std::unexpected(checked.error());
   PlannedRead plan;
   plan.readable_end = readable_end(committed_only);
@@ -168,7 +171,8 @@ Result<PlannedRead> Partition::plan_read(Offset from, std::uint32_t max_bytes, b
   return plan;
 }
 
-Result<ListedOffset> Partition::list_offset(TimestampMs timestamp, bool committed_only, LeaderEpoch clients_epoch) const {
+Result<ListedOffset> Partition::list_offset(TimestampMs timestamp, bool committed_only,
+                                            LeaderEpoch clients_epoch) const {
   if (Result<void> checked = replication_.check_epoch(clients_epoch); !checked) return std::unexpected(checked.error());
   const Offset end = readable_end(committed_only);
   const LeaderEpoch latest_epoch = log_->latest_epoch();

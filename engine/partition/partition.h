@@ -1,6 +1,6 @@
-// Partition: joins the log with producers, replication and waiters. It decides what an append or a read may do and keeps the
-// four consistent; when bytes are written and synced is the shard's turn to say (write, sync, on_safe). Owned by one shard;
-// all calls are on its thread.
+// Partition: joins the log with producers, replication and waiters. It decides what an append or a read may do and
+// keeps the four consistent; when bytes are written and synced is the shard's turn to say (write, sync, on_safe). Owned
+// by one shard; all calls are on its thread.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace tailrace::partition {
 
 struct AppendOutcome {
   Offset base_offset = kNoOffset;
-  Offset end_offset = kNoOffset;             // exclusive: safe when the high watermark is here
-  TimestampMs timestamp = kNoTimestamp;      // of the old batch, for a duplicate
-  bool duplicate = false;                    // nothing was staged
+  Offset end_offset = kNoOffset;         // exclusive: safe when the high watermark is here
+  TimestampMs timestamp = kNoTimestamp;  // of the old batch, for a duplicate
+  bool duplicate = false;                // nothing was staged
 };
 
 struct PlannedRead {
   log::Extent extent;
-  Offset readable_end = kNoOffset;           // high watermark or last stable offset, by isolation
-  std::uint64_t available_bytes = 0;         // from the offset to readable_end
-  log::EpochEnd diverging;                   // leader_epoch kNoLeaderEpoch: the logs agree
+  Offset readable_end = kNoOffset;    // high watermark or last stable offset, by isolation
+  std::uint64_t available_bytes = 0;  // from the offset to readable_end
+  log::EpochEnd diverging;            // leader_epoch kNoLeaderEpoch: the logs agree
   std::vector<log::AbortedTransaction> aborted;
 };
 
@@ -50,9 +50,9 @@ class Partition {
   // Errors: fenced_epoch, io_failed (the epoch could not be noted).
   Result<void> become_leader(LeaderEpoch epoch);
 
-  // Stages one batch of v2. `bytes` is the whole batch as the client sent it, in memory that stays until it is written; its CRC was
-  // verified. Errors: not_leader, fenced_epoch, unknown_epoch, corrupt (header and length do not agree), the sequence errors of
-  // Producers, invalid_transaction, disk_full, io_failed.
+  // Stages one batch of v2. `bytes` is the whole batch as the client sent it, in memory that stays until it is written;
+  // its CRC was verified. Errors: not_leader, fenced_epoch, unknown_epoch, corrupt (header and length do not agree),
+  // the sequence errors of Producers, invalid_transaction, disk_full, io_failed.
   Result<AppendOutcome> append(Bytes bytes, LeaderEpoch clients_epoch, TimestampMs now_ms);
 
   // Readable ends. Errors: not_leader, fenced_epoch, unknown_epoch, out_of_range.
@@ -72,8 +72,8 @@ class Partition {
 
   // Everything below `end` is safe on this replica: moves the high watermark. True: it moved.
   bool on_safe(Offset end) { return replication_.on_local_end(end); }
-  // A write or sync failed. The log is back at its written end; producer state is made anew from disk. A failed sync leaves the
-  // partition read-only, since nobody knows what the disk has (until the process is restarted).
+  // A write or sync failed. The log is back at its written end; producer state is made anew from disk. A failed sync
+  // leaves the partition read-only, since nobody knows what the disk has (until the process is restarted).
   void on_write_failed(TimestampMs now_ms);
   void on_sync_failed() { failed_ = true; }
 

@@ -1,5 +1,6 @@
-// PURE. Replication: which epoch this replica leads in, how far each in-sync replica has the log, and the high watermark that
-// follows. Alone on its node, the in-sync set is the leader itself and the high watermark is its own safe end.
+// PURE. Replication: which epoch this replica leads in, how far each in-sync replica has the log, and the high
+// watermark that follows. Alone on its node, the in-sync set is the leader itself and the high watermark is its own
+// safe end.
 #pragma once
 
 #include <algorithm>

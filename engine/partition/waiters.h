@@ -1,6 +1,6 @@
-// PURE. Waiters: "tell me once when ...". acks=1 is "when our own safe end is at x or beyond", acks=all the same of the high watermark,
-// a long poll is "when the readable end is beyond y". Tokens are the caller's; each comes back exactly once, by being due,
-// failed or cancelled.
+// PURE. Waiters: "tell me once when ...". acks=1 is "when our own safe end is at x or beyond", acks=all the same of the
+// high watermark, a long poll is "when the readable end is beyond y". Tokens are the caller's; each comes back exactly
+// once, by being due, failed or cancelled.
 #pragma once
 
 #include <algorithm>

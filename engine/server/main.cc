@@ -35,7 +35,7 @@ bool lock_directory(const std::string& directory) {
   const std::string path = directory + "/" + std::string(log::kLockFile);
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);  // held open for the life of the process
   if (fd < 0) return false;
-  struct flock whole {};
+  struct flock whole{};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   if (::fcntl(fd, F_SETLK, &whole) == 0) return true;

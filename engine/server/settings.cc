@@ -74,9 +74,11 @@ std::expected<Settings, std::string> read_settings(int argument_count, char** ar
   settings.run_directory = values["tailrace.run.dir"];
   if (settings.data_directory.empty()) return std::unexpected("log.dirs is not set: there is no data directory");
   if (settings.data_directory.find(',') != std::string::npos) {
-    return std::unexpected(fmt::format("log.dirs={}: several data directories are not served yet", settings.data_directory));
+    return std::unexpected(
+        fmt::format("log.dirs={}: several data directories are not served yet", settings.data_directory));
   }
-  if (settings.run_directory.empty()) return std::unexpected("tailrace.run.dir is not set: the processes could not meet");
+  if (settings.run_directory.empty())
+    return std::unexpected("tailrace.run.dir is not set: the processes could not meet");
   if (values.contains("tailrace.durability")) {
     const std::string& durability = values["tailrace.durability"];
     if (durability != "disk" && durability != "memory") {
@@ -87,7 +89,8 @@ std::expected<Settings, std::string> read_settings(int argument_count, char** ar
   for (const std::string& wrong :
        {take_number(values, "log.flush.offset.checkpoint.interval.ms", 0, settings.checkpoint_interval_ms),
         take_number(values, "producer.id.expiration.ms", 1, settings.producer_expiration_ms),
-        take_number(values, "producer.id.expiration.check.interval.ms", 1, settings.producer_expiration_check_interval_ms),
+        take_number(values, "producer.id.expiration.check.interval.ms", 1,
+                    settings.producer_expiration_check_interval_ms),
         take_number(values, "log.segment.delete.delay.ms", 0, settings.file_delete_delay_ms)}) {
     if (!wrong.empty()) return std::unexpected(wrong);
   }

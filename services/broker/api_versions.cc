@@ -13,7 +13,9 @@ using kafka::ErrorCode;
 
 // ApiVersionsRequest.isValid: letters, digits, dashes and dots, beginning and ending with a letter or digit.
 bool is_software_text(std::string_view text) {
-  const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  const auto is_alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
   if (text.empty() || !is_alphanumeric(text.front()) || !is_alphanumeric(text.back())) return false;
   return std::all_of(text.begin(), text.end(), [&](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; });
 }

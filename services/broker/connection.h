@@ -1,5 +1,6 @@
-// Connection: one client's socket. Frames come in one after the other, each into one chunk of the arena, and are answered in order. What
-// is read first goes into a small buffer of the connection, so that an idle one holds no chunk and a small request takes one read. Produce requests that follow one another are in flight together; any other
+// Connection: one client's socket. Frames come in one after the other, each into one chunk of the arena, and are
+// answered in order. What is read first goes into a small buffer of the connection, so that an idle one holds no chunk
+// and a small request takes one read. Produce requests that follow one another are in flight together; any other
 // request waits for those before it, and those behind wait for it, as in Kafka, where a connection is muted meanwhile.
 #pragma once
 
@@ -37,7 +38,8 @@ class Connection {
   static constexpr std::size_t kInFlightMax = 16;
   static constexpr std::size_t kReadAheadBytes = 512;
 
-  Connection(NodeState& node, ConnectionHost& host, io::Socket socket, std::size_t listener, std::int64_t frame_bytes_max);
+  Connection(NodeState& node, ConnectionHost& host, io::Socket socket, std::size_t listener,
+             std::int64_t frame_bytes_max);
   void start();
   // Ends the connection; what is in flight runs out first.
   void close();

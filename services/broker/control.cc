@@ -57,7 +57,7 @@ struct Control::Role {
   LeaderEpoch leader_epoch = kNoLeaderEpoch;
   node::TopicConfig config;
   bool in_flight = false;
-  bool is_set = false;     // the engine of this session leads it, as wanted
+  bool is_set = false;      // the engine of this session leads it, as wanted
   bool is_changed = false;  // wanted otherwise since it was sent
   bool was_answered = false;
   std::vector<std::pair<Batch*, std::size_t>> waiting;
@@ -151,8 +151,10 @@ void Control::wake() {
 
 void Control::on_message(std::uint32_t type, Bytes message) {
   switch (static_cast<ControlType>(type)) {
-    case ControlType::welcome: return on_welcome(message);
-    case ControlType::config_image: return on_config_image(message);
+    case ControlType::welcome:
+      return on_welcome(message);
+    case ControlType::config_image:
+      return on_config_image(message);
     case ControlType::control: {
       const Result<node::NumberedFrame> numbered = node::parse_numbered_frame(message);
       if (numbered) on_control(numbered->number, numbered->frame);
@@ -165,7 +167,8 @@ void Control::on_message(std::uint32_t type, Bytes message) {
     }
     case ControlType::hello:
     case ControlType::forward:
-    case ControlType::control_reply: return;
+    case ControlType::control_reply:
+      return;
   }
 }
 
@@ -196,7 +199,8 @@ void Control::on_engine_attached() {
 void Control::on_identified(const api::Done& done, Bytes) {
   if (done.code == static_cast<std::uint16_t>(Code::peer_gone)) return;
   if (done.code != api::kOk) {
-    log_error("the engine's data directory belongs to another cluster or node code={}", name(static_cast<Code>(done.code)));
+    log_error("the engine's data directory belongs to another cluster or node code={}",
+              name(static_cast<Code>(done.code)));
     return on_refused_();
   }
   engine_identified_ = true;
@@ -215,8 +219,10 @@ void Control::on_config_image(Bytes message) {
   node_.image = node_.image->with(*image, node_.config, node_.node_id);
   for (auto& [key, role] : roles_) {
     if (role->config == node_.image->config_of(role->topic, node_.config)) continue;
-    if (role->in_flight) role->is_changed = true;
-    else set_role(*role);
+    if (role->in_flight)
+      role->is_changed = true;
+    else
+      set_role(*role);
   }
 }
 
@@ -226,10 +232,14 @@ void Control::on_control(std::uint64_t number, Bytes frame) {
   if (!kafka::decode_request_header(frame, header, body_at)) return;
   const Bytes body = frame.subspan(body_at);
   switch (header.api_key) {
-    case kafka::api_key::kLeaderAndIsr: return on_leader_and_isr(number, header.correlation_id, header.api_version, body);
-    case kafka::api_key::kUpdateMetadata: return on_update_metadata(number, header.correlation_id, header.api_version, body);
-    case kafka::api_key::kStopReplica: return on_stop_replica(number, header.correlation_id, header.api_version, body);
-    default: log_error("control request not known key={}", header.api_key);
+    case kafka::api_key::kLeaderAndIsr:
+      return on_leader_and_isr(number, header.correlation_id, header.api_version, body);
+    case kafka::api_key::kUpdateMetadata:
+      return on_update_metadata(number, header.correlation_id, header.api_version, body);
+    case kafka::api_key::kStopReplica:
+      return on_stop_replica(number, header.correlation_id, header.api_version, body);
+    default:
+      log_error("control request not known key={}", header.api_key);
   }
 }
 
@@ -291,8 +301,10 @@ void Control::on_leader_and_isr(std::uint64_t number, std::int32_t correlation_i
       if (is_same && !role->in_flight) continue;
       ++batch.awaited;
       role->waiting.emplace_back(&batch, batch.outcomes.size() - 1);
-      if (role->in_flight) role->is_changed = true;
-      else set_role(*role);
+      if (role->in_flight)
+        role->is_changed = true;
+      else
+        set_role(*role);
     }
   }
   // A role whose call is in flight must keep its place until the answer.
@@ -382,7 +394,8 @@ void Control::on_stop_replica(std::uint64_t number, std::int32_t correlation_id,
 void Control::remove(Removal& removal) {
   if (!engine_identified_) return;
   removal.in_flight = true;
-  node_.engine.delete_partition({.request = 0, .partition = {removal.key.topic_id, removal.key.partition}}, removal.call);
+  node_.engine.delete_partition({.request = 0, .partition = {removal.key.topic_id, removal.key.partition}},
+                                removal.call);
 }
 
 void Control::on_removed(Removal& removal, const api::Done& answer) {

@@ -1,6 +1,6 @@
-// Control: the node's only door for what the controller decides. It keeps the session with zkbridge, makes the engine follow
-// LeaderAndIsr and StopReplica, swaps the image on UpdateMetadata, and answers when the engine has done it. When the
-// engine comes back, it is told all roles again.
+// Control: the node's only door for what the controller decides. It keeps the session with zkbridge, makes the engine
+// follow LeaderAndIsr and StopReplica, swaps the image on UpdateMetadata, and answers when the engine has done it. When
+// the engine comes back, it is told all roles again.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engine/api/client.h"
-#include "engine/ipc/session.h"
 #include "engine/ipc/message_channel.h"
+#include "engine/ipc/session.h"
 #include "services/broker/forwarder.h"
 #include "services/broker/node_state.h"
 
@@ -20,10 +20,10 @@ namespace tailrace::broker {
 
 class Control {
  public:
-  // `on_ready`: the node has its identity, its image and an engine that leads what it should; called once. `on_refused`: the engine
-  // holds another cluster's or node's data.
-  Control(NodeState& node, const ipc::Bell& bell, std::string socket_path, Forwarder& forwarder, std::function<void()> on_ready,
-          std::function<void()> on_refused);
+  // `on_ready`: the node has its identity, its image and an engine that leads what it should; called once.
+  // `on_refused`: the engine holds another cluster's or node's data.
+  Control(NodeState& node, const ipc::Bell& bell, std::string socket_path, Forwarder& forwarder,
+          std::function<void()> on_ready, std::function<void()> on_refused);
   ~Control();
 
   // What zkbridge is told of this node; connects.
@@ -72,7 +72,7 @@ class Control {
   std::vector<node::Endpoint> reachable_;
   // By partition; a role stays while the controller wants it, with its call inside.
   std::map<TopicIdPartition, std::unique_ptr<Role>> roles_;
-  std::vector<std::unique_ptr<Batch>> batches_;      // LeaderAndIsr and StopReplica not answered yet
+  std::vector<std::unique_ptr<Batch>> batches_;  // LeaderAndIsr and StopReplica not answered yet
   std::vector<std::unique_ptr<Removal>> removals_;
   api::Call<api::Done> identify_;
   io::Timer retry_timer_;

@@ -43,7 +43,8 @@ Described describe(const NodeState& node, const DescribeConfigsRequest::Describe
       described.rows = node::describe_broker(node.broker_configs(), node.node_id);
     } else {
       described.error = ErrorCode::INVALID_REQUEST;
-      described.message = "Unexpected broker id, expected " + std::to_string(node.node_id) + " or empty string, but received " + name;
+      described.message =
+          "Unexpected broker id, expected " + std::to_string(node.node_id) + " or empty string, but received " + name;
     }
   } else {
     described.error = ErrorCode::INVALID_REQUEST;
@@ -51,7 +52,9 @@ Described describe(const NodeState& node, const DescribeConfigsRequest::Describe
   }
   if (resource.configuration_keys) {
     const auto& wanted = *resource.configuration_keys;
-    std::erase_if(described.rows, [&](const node::ConfigRow& row) { return std::find(wanted.begin(), wanted.end(), row.name) == wanted.end(); });
+    std::erase_if(described.rows, [&](const node::ConfigRow& row) {
+      return std::find(wanted.begin(), wanted.end(), row.name) == wanted.end();
+    });
   }
   return described;
 }
@@ -60,7 +63,8 @@ std::optional<std::string_view> view(const std::optional<std::string>& text) {
   return text ? std::optional<std::string_view>(*text) : std::nullopt;
 }
 
-DescribeConfigsResponse::DescribeConfigsResourceResult to_result(const node::ConfigRow& row, const DescribeConfigsRequest& request) {
+DescribeConfigsResponse::DescribeConfigsResourceResult to_result(const node::ConfigRow& row,
+                                                                 const DescribeConfigsRequest& request) {
   DescribeConfigsResponse::DescribeConfigsResourceResult result{.name = row.name, .value = view(row.value)};
   result.read_only = row.read_only;
   result.is_default = row.source == node::ConfigOrigin::default_value;
@@ -70,7 +74,8 @@ DescribeConfigsResponse::DescribeConfigsResourceResult to_result(const node::Con
   if (request.include_documentation && row.documentation != nullptr) result.documentation = row.documentation;
   if (!request.include_synonyms) return result;
   for (const node::ConfigSynonym& each : row.synonyms) {
-    result.synonyms.push_back({.name = each.name, .value = view(each.value), .source = static_cast<std::int8_t>(each.source)});
+    result.synonyms.push_back(
+        {.name = each.name, .value = view(each.value), .source = static_cast<std::int8_t>(each.source)});
   }
   return result;
 }

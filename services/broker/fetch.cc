@@ -16,7 +16,8 @@ using kafka::ErrorCode;
 using kafka::FetchRequest;
 using kafka::FetchResponse;
 
-// A plan that fails for a passing reason (a descriptor that was evicted or could not be passed just now) is made again, this often.
+// A plan that fails for a passing reason (a descriptor that was evicted or could not be passed just now) is made again,
+// this often.
 constexpr int kReplansMax = 8;
 
 }  // namespace
@@ -48,7 +49,7 @@ struct Fetch::Pending {
   bool is_incremental = false;
   std::vector<PartitionRead> reads;  // sized before the first call
   std::size_t awaited = 0;
-  bool is_due = false;      // max_wait is over, or nobody waits any more
+  bool is_due = false;  // max_wait is over, or nobody waits any more
   bool is_ending = false;
   io::Timer timer;
 
@@ -59,7 +60,8 @@ struct Fetch::Pending {
 };
 
 Fetch::Fetch(NodeState& node, Counters& counters)
-    : node_(node), sessions_(static_cast<std::size_t>(node.config.integer("max.incremental.fetch.session.cache.slots"))) {
+    : node_(node),
+      sessions_(static_cast<std::size_t>(node.config.integer("max.incremental.fetch.session.cache.slots"))) {
   requests_ = counters.make("fetch_requests");
   waited_ = counters.make("fetch_requests_that_waited");
   file_bytes_ = counters.make("fetch_bytes_from_files");
@@ -183,7 +185,8 @@ void Fetch::on_all_planned(Pending& pending) {
   bool watches_all = true;
   for (const PartitionRead& read : pending.reads) {
     if (read.error != ErrorCode::NONE || read.plan.diverging_epoch != kNoLeaderEpoch) answers_now = true;
-    available += std::min<std::uint64_t>(read.plan.available, static_cast<std::uint64_t>(std::max(read.target.max_bytes, 1)));
+    available +=
+        std::min<std::uint64_t>(read.plan.available, static_cast<std::uint64_t>(std::max(read.target.max_bytes, 1)));
     if (!read.watching) watches_all = false;
   }
   if (answers_now || available >= static_cast<std::uint64_t>(message.min_bytes)) return answer(pending);
@@ -215,8 +218,8 @@ void Fetch::on_all_planned(Pending& pending) {
   }
 }
 
-// Takes hold of the files and shares max_bytes out, in the order of the request: the first partition with records gets its first batch
-// whole, others only what is left (KIP-74).
+// Takes hold of the files and shares max_bytes out, in the order of the request: the first partition with records gets
+// its first batch whole, others only what is left (KIP-74).
 void Fetch::fill_files(Pending& pending) {
   std::uint64_t left = static_cast<std::uint64_t>(std::max(pending.message.max_bytes, 0));
   bool is_first = true;
@@ -255,7 +258,8 @@ void Fetch::answer(Pending& pending) {
       // CachedPartition.maybeUpdateResponseData
       FetchSession::Cached& cached = *read.cached;
       const bool is_news = is_error || read.length != 0 || plan.diverging_epoch != kNoLeaderEpoch ||
-                           cached.high_watermark != plan.high_watermark || cached.log_start_offset != plan.log_start_offset;
+                           cached.high_watermark != plan.high_watermark ||
+                           cached.log_start_offset != plan.log_start_offset;
       // After an error the next answer is news in any case.
       cached.high_watermark = is_error ? -1 : plan.high_watermark;
       cached.log_start_offset = is_error ? -1 : plan.log_start_offset;
@@ -273,7 +277,8 @@ void Fetch::answer(Pending& pending) {
     data.high_watermark = is_error ? -1 : plan.high_watermark;
     data.last_stable_offset = is_error ? -1 : plan.last_stable_offset;
     data.log_start_offset = is_error ? -1 : plan.log_start_offset;
-    if (plan.diverging_epoch != kNoLeaderEpoch) data.diverging_epoch = {plan.diverging_epoch, plan.diverging_end_offset};
+    if (plan.diverging_epoch != kNoLeaderEpoch)
+      data.diverging_epoch = {plan.diverging_epoch, plan.diverging_end_offset};
     if (pending.message.isolation_level == 1 && !is_error) data.aborted_transactions = std::move(read.aborted);
     if (read.length != 0) {
       data.records = kafka::RecordsField::external(read.length);
@@ -288,7 +293,8 @@ void Fetch::answer(Pending& pending) {
 }
 
 void Fetch::end(Pending& pending) {
-  const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& each) { return each.get() == &pending; });
+  const auto found =
+      std::find_if(running_.begin(), running_.end(), [&](const auto& each) { return each.get() == &pending; });
   CHECK(found != running_.end());
   std::swap(*found, running_.back());
   running_.back()->session.reset();

@@ -1,5 +1,5 @@
-// Fetch: asks the engine for a plan of every partition, waits for min_bytes or max_wait where the client allows it, and answers with a
-// header from memory and records straight from the segment files.
+// Fetch: asks the engine for a plan of every partition, waits for min_bytes or max_wait where the client allows it, and
+// answers with a header from memory and records straight from the segment files.
 #pragma once
 
 #include <cstddef>

@@ -13,10 +13,11 @@ using kafka::ErrorCode;
 using kafka::FetchRequest;
 
 constexpr std::int32_t kNoSession = 0;
-constexpr std::int32_t kInitialEpoch = 0;   // FetchMetadata.INITIAL_EPOCH: asks for a new session
-constexpr std::int32_t kFinalEpoch = -1;    // FetchMetadata.FINAL_EPOCH: no session, or the end of one
+constexpr std::int32_t kInitialEpoch = 0;  // FetchMetadata.INITIAL_EPOCH: asks for a new session
+constexpr std::int32_t kFinalEpoch = -1;   // FetchMetadata.FINAL_EPOCH: no session, or the end of one
 constexpr std::int16_t kFirstVersionWithTopicIds = 13;
-// A session unused for longer may be evicted for any new one, one that is older for a larger one (FetchSession's evictionMs).
+// A session unused for longer may be evicted for any new one, one that is older for a larger one (FetchSession's
+// evictionMs).
 constexpr Duration kEvictionAge = std::chrono::minutes(2);
 
 std::vector<FetchTarget> targets_of(const FetchRequest& request) {
@@ -64,7 +65,8 @@ void FetchSession::touch(Instant now) {
   is_old_ = now - created_ > kEvictionAge;
 }
 
-FetchSessions::Opened FetchSessions::open(const FetchRequest& request, std::int16_t version, Instant now, std::uint64_t random) {
+FetchSessions::Opened FetchSessions::open(const FetchRequest& request, std::int16_t version, Instant now,
+                                          std::uint64_t random) {
   const bool uses_topic_ids = version >= kFirstVersionWithTopicIds;
   Opened opened;
   if (request.session_epoch == kInitialEpoch || request.session_epoch == kFinalEpoch) {
@@ -80,8 +82,8 @@ FetchSessions::Opened FetchSessions::open(const FetchRequest& request, std::int1
     return opened;
   }
   FetchSession& session = *found->second;
-  // A fetch that still runs looks at the session's partitions, and would be answered with this error in Kafka: the client, who has
-  // left it, starts anew.
+  // A fetch that still runs looks at the session's partitions, and would be answered with this error in Kafka: the
+  // client, who has left it, starts anew.
   const bool is_in_flight = found->second.use_count() > 1;
   if (request.session_epoch != session.next_epoch_ || is_in_flight) {
     opened.error = ErrorCode::INVALID_FETCH_SESSION_EPOCH;
@@ -110,8 +112,8 @@ FetchSessions::Opened FetchSessions::open(const FetchRequest& request, std::int1
   return opened;
 }
 
-// FetchSessionCacheShard.tryEvict, where all sessions are of consumers: the one unused for longest, if that is long; else the
-// smallest of those that were old when last used, if it is smaller than the new one.
+// FetchSessionCacheShard.tryEvict, where all sessions are of consumers: the one unused for longest, if that is long;
+// else the smallest of those that were old when last used, if it is smaller than the new one.
 bool FetchSessions::make_room(std::size_t partitions, Instant now) {
   if (sessions_.size() < sessions_max_) return true;
   if (sessions_.empty()) return false;
@@ -120,16 +122,15 @@ bool FetchSessions::make_room(std::size_t partitions, Instant now) {
     sessions_.erase(oldest);
     return true;
   }
-  const auto smallest = std::ranges::min_element(sessions_, {}, [](const auto& each) {
-    return std::pair(!each.second->is_old_, each.second->size());
-  });
+  const auto smallest = std::ranges::min_element(
+      sessions_, {}, [](const auto& each) { return std::pair(!each.second->is_old_, each.second->size()); });
   if (!smallest->second->is_old_ || smallest->second->size() >= partitions) return false;
   sessions_.erase(smallest);
   return true;
 }
 
-std::shared_ptr<FetchSession> FetchSessions::create(const std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now,
-                                                    std::uint64_t random) {
+std::shared_ptr<FetchSession> FetchSessions::create(const std::vector<FetchTarget>& targets, bool uses_topic_ids,
+                                                    Instant now, std::uint64_t random) {
   auto session = std::make_shared<FetchSession>();
   for (const FetchTarget& target : targets) session->put(target);
   if (!make_room(session->size(), now)) return nullptr;

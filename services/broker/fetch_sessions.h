@@ -1,5 +1,6 @@
-// PURE. Fetch sessions (KIP-227; Kafka's FetchSession): the broker remembers what a client reads, the client sends only what changes,
-// and is answered only what is new. A session is one client's; requests of it come one at a time, in order of their epochs.
+// PURE. Fetch sessions (KIP-227; Kafka's FetchSession): the broker remembers what a client reads, the client sends only
+// what changes, and is answered only what is new. A session is one client's; requests of it come one at a time, in
+// order of their epochs.
 #pragma once
 
 #include <cstdint>
@@ -79,11 +80,11 @@ class FetchSessions {
 
   struct Opened {
     kafka::ErrorCode error = kafka::ErrorCode::NONE;
-    // Null: a full fetch without one. The fetch holds it until it is answered: it may outlive the session, and no other request
-    // of the session is served meanwhile.
+    // Null: a full fetch without one. The fetch holds it until it is answered: it may outlive the session, and no other
+    // request of the session is served meanwhile.
     std::shared_ptr<FetchSession> session;
-    bool is_incremental = false;            // only news are answered
-    std::vector<FetchTarget> full;          // without a session: what to fetch
+    bool is_incremental = false;    // only news are answered
+    std::vector<FetchTarget> full;  // without a session: what to fetch
   };
   // `random` names a new session.
   Opened open(const kafka::FetchRequest& request, std::int16_t version, Instant now, std::uint64_t random);
@@ -92,7 +93,8 @@ class FetchSessions {
   [[nodiscard]] static std::int32_t epoch_after(std::int32_t epoch);
 
  private:
-  std::shared_ptr<FetchSession> create(const std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now, std::uint64_t random);
+  std::shared_ptr<FetchSession> create(const std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now,
+                                       std::uint64_t random);
   bool make_room(std::size_t partitions, Instant now);
 
   std::size_t sessions_max_;

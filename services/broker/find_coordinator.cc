@@ -1,8 +1,9 @@
-// FindCoordinator, in a release without groups and transactions: the honest answer is an error that clients do not retry. The API is served
-// all the same, since librdkafka before 2.11 takes its absence for a broker that cannot store lz4 (rdkafka_feature.c).
+// FindCoordinator, in a release without groups and transactions: the honest answer is an error that clients do not
+// retry. The API is served all the same, since librdkafka before 2.11 takes its absence for a broker that cannot store
+// lz4 (rdkafka_feature.c).
+#include "services/kafka/messages/find_coordinator.h"
 #include "services/broker/metadata.h"
 #include "services/kafka/errors.h"
-#include "services/kafka/messages/find_coordinator.h"
 
 namespace tailrace::broker {
 namespace {
@@ -27,7 +28,8 @@ void answer_find_coordinator(Request& request) {
     return request.respond(response);
   }
   for (const std::string_view key : message->coordinator_keys) {
-    response.coordinators.push_back({.key = key, .node_id = -1, .port = -1, .error_code = error, .error_message = kMessage});
+    response.coordinators.push_back(
+        {.key = key, .node_id = -1, .port = -1, .error_code = error, .error_message = kMessage});
   }
   request.respond(response);
 }

@@ -1,4 +1,5 @@
-// ForwardSession: the session with a process that answers forwarded requests (groupcoord), made again whenever it breaks.
+// ForwardSession: the session with a process that answers forwarded requests (groupcoord), made again whenever it
+// breaks.
 #pragma once
 
 #include <memory>

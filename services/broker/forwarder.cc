@@ -29,7 +29,8 @@ void Forwarder::use(ipc::MessageChannel* channel) {
   std::deque<Waiting> waiting;
   waiting.swap(waiting_);
   for (const Waiting& each : waiting) {
-    channel_->send(static_cast<std::uint32_t>(node::ControlType::forward), {node::frame_number(each.number), each.frame});
+    channel_->send(static_cast<std::uint32_t>(node::ControlType::forward),
+                   {node::frame_number(each.number), each.frame});
   }
 }
 

@@ -1,6 +1,7 @@
-// Forwarder: requests that another process answers (topic administration: zkbridge; groups, transactions and producer ids: groupcoord) go
-// there as received and come back as answers. Without a session a request waits a little for one; a request that was on its way
-// when its session broke may have been carried out, and is answered with an error that makes clients look and retry.
+// Forwarder: requests that another process answers (topic administration: zkbridge; groups, transactions and producer
+// ids: groupcoord) go there as received and come back as answers. Without a session a request waits a little for one; a
+// request that was on its way when its session broke may have been carried out, and is answered with an error that
+// makes clients look and retry.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,9 @@ class Broker : public node::Worker {
         zkbridge_(node_),
         groupcoord_(node_),
         server_(node_, zkbridge_, groupcoord_, process.counters()),
-        control_(node_, process.bell(), process.run_path("zkbridge.sock"), zkbridge_, [this] { on_ready(); },
-                 [this] { refused_ = true; }),
+        control_(
+            node_, process.bell(), process.run_path("zkbridge.sock"), zkbridge_, [this] { on_ready(); },
+            [this] { refused_ = true; }),
         groupcoord_session_(process.io(), process.bell(), process.run_path("groupcoord.sock"), groupcoord_),
         engine_connector_(process.io(), process.bell(), process.run_path("engine.sock"),
                           {.role = ipc::Role::broker, .ring_bytes = kEngineRingBytes, .arena = &arena_memory_},
@@ -83,7 +84,8 @@ class Broker : public node::Worker {
     return worked;
   }
   bool prepare_to_sleep() override {
-    return !engine_lost_ && engine_.prepare_to_sleep() && control_.prepare_to_sleep() && groupcoord_session_.prepare_to_sleep();
+    return !engine_lost_ && engine_.prepare_to_sleep() && control_.prepare_to_sleep() &&
+           groupcoord_session_.prepare_to_sleep();
   }
   void wake() override {
     engine_.wake();
@@ -130,14 +132,17 @@ class Broker : public node::Worker {
 
 int main(int argument_count, char** arguments) {
   constexpr const char* kName = "broker";
-  std::expected<std::unique_ptr<node::Process>, std::string> process = node::Process::start(kName, argument_count, arguments);
+  std::expected<std::unique_ptr<node::Process>, std::string> process =
+      node::Process::start(kName, argument_count, arguments);
   if (!process) return node::Process::refuse(kName, process.error());
   for (const std::string& key : (*process)->config().ignored) log_info("configuration key ignored key={}", key);
-  const std::size_t arena_bytes = std::bit_ceil(static_cast<std::size_t>((*process)->config().integer("tailrace.arena.bytes")));
+  const std::size_t arena_bytes =
+      std::bit_ceil(static_cast<std::size_t>((*process)->config().integer("tailrace.arena.bytes")));
   Result<ipc::SharedMemory> arena = ipc::SharedMemory::create("tailrace-arena", arena_bytes);
   if (!arena) return node::Process::refuse(kName, arena.error().text());
   Broker broker(**process, std::move(*arena));
   if (const auto started = broker.start(); !started) return node::Process::refuse(kName, started.error());
   const int status = (*process)->run(broker);
-  return broker.refused() ? node::Process::refuse(kName, "this data directory belongs to another cluster or node") : status;
+  return broker.refused() ? node::Process::refuse(kName, "this data directory belongs to another cluster or node")
+                          : status;
 }

@@ -27,7 +27,8 @@ constexpr std::int8_t kBrokerEndpoints = 1;  // DescribeCluster's endpoint types
 bool is_valid_name(std::string_view name) {
   if (name.empty() || name.size() > 249 || name == "." || name == "..") return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   });
 }
 
@@ -39,7 +40,8 @@ MetadataResponse::MetadataResponseTopic describe(const node::TopicImage& topic, 
   for (const auto& [index, partition] : topic.partitions) {
     auto& each = out.partitions.emplace_back();
     each.partition_index = index;
-    each.error_code = static_cast<std::int16_t>(partition.leader < 0 ? ErrorCode::LEADER_NOT_AVAILABLE : ErrorCode::NONE);
+    each.error_code =
+        static_cast<std::int16_t>(partition.leader < 0 ? ErrorCode::LEADER_NOT_AVAILABLE : ErrorCode::NONE);
     each.leader_id = partition.leader;
     each.leader_epoch = partition.leader_epoch;
     each.replica_nodes = partition.replicas;
@@ -95,7 +97,8 @@ void Metadata::start(Request& request) {
   create_topics(request, std::move(creation));
 }
 
-// Kafka answers at once that the topic has no leader yet, and clients come again; here the answer waits until it has one.
+// Kafka answers at once that the topic has no leader yet, and clients come again; here the answer waits until it has
+// one.
 void Metadata::create_topics(Request& request, std::shared_ptr<Creation> creation) {
   constexpr std::int16_t kVersion = 7;
   kafka::CreateTopicsRequest create;
@@ -103,7 +106,8 @@ void Metadata::create_topics(Request& request, std::shared_ptr<Creation> creatio
     create.topics.push_back({.name = name, .num_partitions = -1, .replication_factor = -1});
   }
   kafka::Buffer frame;
-  kafka::encode_request_header({.api_key = kafka::api_key::kCreateTopics, .api_version = kVersion, .client_id = "broker"}, frame);
+  kafka::encode_request_header(
+      {.api_key = kafka::api_key::kCreateTopics, .api_version = kVersion, .client_id = "broker"}, frame);
   kafka::encode(create, kVersion, frame);
   zkbridge_.forward(frame.bytes(), [this, &request, creation](Bytes response) {
     std::int32_t correlation_id = 0;
@@ -112,7 +116,8 @@ void Metadata::create_topics(Request& request, std::shared_ptr<Creation> creatio
     if (!response.empty() && kafka::decode_response_header(response, header_version, correlation_id, body_at)) {
       const auto body = kafka::decode<kafka::CreateTopicsResponse>(response.subspan(body_at), kVersion);
       if (body) {
-        for (const auto& topic : body->topics) creation->results[std::string(topic.name)] = static_cast<ErrorCode>(topic.error_code);
+        for (const auto& topic : body->topics)
+          creation->results[std::string(topic.name)] = static_cast<ErrorCode>(topic.error_code);
       }
     }
     answer(request, creation->message, creation.get());
@@ -171,7 +176,7 @@ void Metadata::describe_cluster(Request& request) {
   response.cluster_id = node_.cluster_id;
   if (message->endpoint_type != kBrokerEndpoints) {
     response.error_code = static_cast<std::int16_t>(message->endpoint_type == 2 ? ErrorCode::MISMATCHED_ENDPOINT_TYPE
-                                                                                 : ErrorCode::UNSUPPORTED_ENDPOINT_TYPE);
+                                                                                : ErrorCode::UNSUPPORTED_ENDPOINT_TYPE);
     response.error_message = "The request was sent to an endpoint of brokers, which is type 1.";
     response.endpoint_type = kBrokerEndpoints;
     response.controller_id = -1;

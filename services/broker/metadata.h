@@ -33,8 +33,8 @@ class Metadata {
   Forwarder& zkbridge_;
 };
 
-// Where a client that came through this connection reaches a broker: what is advertised for its listener; for this node, without
-// `advertised.listeners`, the address that the client connected to.
+// Where a client that came through this connection reaches a broker: what is advertised for its listener; for this
+// node, without `advertised.listeners`, the address that the client connected to.
 struct ReachableAt {
   std::string host;
   std::int32_t port = -1;

@@ -1,5 +1,6 @@
-// NodeState: what the parts of the broker share: the loop, the configuration, the engine, the payload memory, the current image of
-// the cluster, and who this node is. Made by main, constant but for the image and the identity that zkbridge tells.
+// NodeState: what the parts of the broker share: the loop, the configuration, the engine, the payload memory, the
+// current image of the cluster, and who this node is. Made by main, constant but for the image and the identity that
+// zkbridge tells.
 #pragma once
 
 #include <cstdint>

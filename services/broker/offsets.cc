@@ -54,7 +54,8 @@ struct Offsets::PendingList {
         answer.offset = listed.offset;
         answer.timestamp = listed.timestamp;
         answer.leader_epoch = listed.leader_epoch;
-        if (pending->request->header.api_version == 0 && listed.offset != kNoOffset) answer.old_style_offsets = {listed.offset};
+        if (pending->request->header.api_version == 0 && listed.offset != kNoOffset)
+          answer.old_style_offsets = {listed.offset};
       }
       --pending->awaited;
       pending->offsets->answer_if_complete(pending->offsets->lists_, *pending);
@@ -100,7 +101,8 @@ Offsets::~Offsets() = default;
 template <class Pending>
 void Offsets::answer_if_complete(std::vector<std::unique_ptr<Pending>>& running, Pending& pending) {
   if (pending.awaited != 0) return;
-  const auto found = std::find_if(running.begin(), running.end(), [&](const auto& each) { return each.get() == &pending; });
+  const auto found =
+      std::find_if(running.begin(), running.end(), [&](const auto& each) { return each.get() == &pending; });
   const std::unique_ptr<Pending> done = std::move(*found);
   running.erase(found);
   done->request->respond(done->response);

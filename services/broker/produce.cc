@@ -39,7 +39,7 @@ struct Produce::Target {
 
 struct Produce::PartitionAppend {
   Pending* pending = nullptr;
-  std::size_t topic = 0;      // places in the response
+  std::size_t topic = 0;  // places in the response
   std::size_t partition = 0;
   TimestampMs append_time = kNoTimestamp;  // with LogAppendTime
   api::Call<api::Appended> call;
@@ -143,7 +143,8 @@ void Produce::start_partition(Pending& pending, PartitionAppend& append, const T
     } else if (partition->leader != node_.node_id) {
       error = ErrorCode::NOT_LEADER_OR_FOLLOWER;
       answer.current_leader = {.leader_id = partition->leader, .leader_epoch = partition->leader_epoch};
-    } else if (acks == -1 && static_cast<std::int32_t>(partition->in_sync.size()) < target.topic->config.min_insync_replicas) {
+    } else if (acks == -1 &&
+               static_cast<std::int32_t>(partition->in_sync.size()) < target.topic->config.min_insync_replicas) {
       error = ErrorCode::NOT_ENOUGH_REPLICAS;
     } else if (records.empty()) {
       error = ErrorCode::INVALID_RECORD;
@@ -173,15 +174,16 @@ void Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
     return fail(old_magic ? ErrorCode::INVALID_RECORD : kafka::to_wire(header.error().code));
   }
   if (records.size() > static_cast<std::size_t>(config.max_message_bytes)) return fail(ErrorCode::MESSAGE_TOO_LARGE);
-  if (header->compression() == record::Compression::zstd && pending.request->header.api_version < kFirstVersionWithZstd) {
+  if (header->compression() == record::Compression::zstd &&
+      pending.request->header.api_version < kFirstVersionWithZstd) {
     return fail(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE);
   }
   const TimestampMs now = node_.io.wall_clock_ms();
   // Walking the records costs more than all else here: only where a rule of the topic cannot be seen in the header.
   const bool needs_walk = config.cleanup_compact || (config.log_append_time && header->is_log_append_time()) ||
-                          (!config.log_append_time &&
-                           (header->is_log_append_time() || header->max_timestamp > now + config.timestamp_after_max_ms ||
-                            config.timestamp_before_max_ms != INT64_MAX));
+                          (!config.log_append_time && (header->is_log_append_time() ||
+                                                       header->max_timestamp > now + config.timestamp_after_max_ms ||
+                                                       config.timestamp_before_max_ms != INT64_MAX));
   if (needs_walk) {
     const record::RecordRules rules{.keys_required = config.cleanup_compact,
                                     .uses_log_append_time = config.log_append_time,
@@ -193,7 +195,8 @@ void Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
     if (!validated) return fail(kafka::to_wire(validated.error().code));
     if (!validated->is_accepted()) {
       for (const record::RecordFailure& failure : validated->failures) {
-        answer.record_errors.push_back({.batch_index = failure.index, .batch_index_error_message = record::text(failure.reason)});
+        answer.record_errors.push_back(
+            {.batch_index = failure.index, .batch_index_error_message = record::text(failure.reason)});
       }
       answer.error_message = "One or more records have been rejected";
       return fail(kafka::to_wire(validated->refusal()));
@@ -234,7 +237,8 @@ void Produce::PartitionAppend::on_appended(const api::Appended& appended, Bytes)
 void Produce::answer_if_complete(Pending& pending) {
   if (pending.awaited != 0) return;
   Request& request = *pending.request;
-  const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& each) { return each.get() == &pending; });
+  const auto found =
+      std::find_if(running_.begin(), running_.end(), [&](const auto& each) { return each.get() == &pending; });
   CHECK(found != running_.end());
   std::swap(*found, running_.back());
   std::unique_ptr<Pending> done = std::move(running_.back());

@@ -1,5 +1,5 @@
-// Produce: checks each partition's batch, hands it to the engine, and answers when the engine has answered for all. What
-// fails a check is answered with Kafka's error and never reaches the engine.
+// Produce: checks each partition's batch, hands it to the engine, and answers when the engine has answered for all.
+// What fails a check is answered with Kafka's error and never reaches the engine.
 #pragma once
 
 #include <cstddef>

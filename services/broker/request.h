@@ -1,5 +1,5 @@
-// Request: one request of a client from its last received byte to its last sent one. Pooled; the connection owns it while it is in
-// flight. Whoever serves it fills `response` (and, for a fetch, gaps and files) and calls finish() once.
+// Request: one request of a client from its last received byte to its last sent one. Pooled; the connection owns it
+// while it is in flight. Whoever serves it fills `response` (and, for a fetch, gaps and files) and calls finish() once.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct Request {
   Bytes body;
   Instant received_at;
 
-  kafka::Buffer response;         // the whole frame with its size, without what comes from files
-  std::vector<kafka::Gap> gaps;   // where files[i] goes
+  kafka::Buffer response;        // the whole frame with its size, without what comes from files
+  std::vector<kafka::Gap> gaps;  // where files[i] goes
   std::vector<FilePart> files;
   bool is_dispatched = false;
   bool is_done = false;
@@ -44,7 +44,8 @@ struct Request {
   template <class Message>
   void respond(const Message& message) {
     response.clear();
-    const std::size_t start = kafka::begin_response(header.correlation_id, header.api_key, header.api_version, response);
+    const std::size_t start =
+        kafka::begin_response(header.correlation_id, header.api_key, header.api_version, response);
     kafka::encode(message, header.api_version, response, &gaps);
     kafka::end_frame(start, response, gaps);
     finish();

@@ -59,7 +59,8 @@ Result<io::Address> Server::bind(const io::Address& address) {
 }
 
 void Server::accept_all() {
-  for (const std::unique_ptr<Listening>& listening : listeners_) node_.io.accept(listening->socket, listening->accepted);
+  for (const std::unique_ptr<Listening>& listening : listeners_)
+    node_.io.accept(listening->socket, listening->accepted);
 }
 
 void Server::on_accepted(Listening& listening, std::int64_t result) {
@@ -75,8 +76,8 @@ void Server::on_accepted(Listening& listening, std::int64_t result) {
   connections_accepted_.add();
   const std::int64_t frame_bytes_max = std::min<std::int64_t>(node_.config.integer("socket.request.max.bytes"),
                                                               static_cast<std::int64_t>(node_.arena.size()));
-  connections_.push_back(std::make_unique<Connection>(node_, *this, io::Socket{static_cast<int>(result)}, listening.index,
-                                                      frame_bytes_max));
+  connections_.push_back(std::make_unique<Connection>(node_, *this, io::Socket{static_cast<int>(result)},
+                                                      listening.index, frame_bytes_max));
   Connection& connection = *connections_.back();
   connection.slot = connections_.size() - 1;
   connections_open_.set(connections_.size());
@@ -156,22 +157,32 @@ void Server::finish() {
 void Server::serve(Request& request) {
   requests_.add();
   const kafka::Api* const api = request.api;
-  // An unknown API or version closes the connection, as in Kafka; only ApiVersions answers that it does not know a version.
+  // An unknown API or version closes the connection, as in Kafka; only ApiVersions answers that it does not know a
+  // version.
   if (api == nullptr || !api->advertised()) return request.refuse();
   if (api->key == kafka::api_key::kApiVersions) return answer_api_versions(request);
   if (!api->serves(request.header.api_version)) return request.refuse();
   if (api->handler == kafka::Handler::zkbridge) return zkbridge_.forward(request);
   if (api->handler == kafka::Handler::groupcoord) return groupcoord_.forward(request);
   switch (api->key) {
-    case kafka::api_key::kProduce: return produce_.start(request);
-    case kafka::api_key::kFetch: return fetch_.start(request);
-    case kafka::api_key::kListOffsets: return offsets_.start_list(request);
-    case kafka::api_key::kOffsetForLeaderEpoch: return offsets_.start_epochs(request);
-    case kafka::api_key::kMetadata: return metadata_.start(request);
-    case kafka::api_key::kDescribeCluster: return metadata_.describe_cluster(request);
-    case kafka::api_key::kFindCoordinator: return answer_find_coordinator(request);
-    case kafka::api_key::kDescribeConfigs: return answer_describe_configs(node_, request);
-    default: CHECK(false);  // the table names a handler that is not here
+    case kafka::api_key::kProduce:
+      return produce_.start(request);
+    case kafka::api_key::kFetch:
+      return fetch_.start(request);
+    case kafka::api_key::kListOffsets:
+      return offsets_.start_list(request);
+    case kafka::api_key::kOffsetForLeaderEpoch:
+      return offsets_.start_epochs(request);
+    case kafka::api_key::kMetadata:
+      return metadata_.start(request);
+    case kafka::api_key::kDescribeCluster:
+      return metadata_.describe_cluster(request);
+    case kafka::api_key::kFindCoordinator:
+      return answer_find_coordinator(request);
+    case kafka::api_key::kDescribeConfigs:
+      return answer_describe_configs(node_, request);
+    default:
+      CHECK(false);  // the table names a handler that is not here
   }
 }
 

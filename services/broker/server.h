@@ -1,5 +1,5 @@
-// Server: the broker's one thread. It accepts connections, routes their requests by the table of APIs, and drives the sessions with
-// the engine, zkbridge and groupcoord. All decisions are in the parts; here they are joined.
+// Server: the broker's one thread. It accepts connections, routes their requests by the table of APIs, and drives the
+// sessions with the engine, zkbridge and groupcoord. All decisions are in the parts; here they are joined.
 #pragma once
 
 #include <deque>

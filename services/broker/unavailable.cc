@@ -25,14 +25,16 @@ void answer_unavailable(Request& request) {
       const auto message = kafka::decode<kafka::CreateTopicsRequest>(request.body, version);
       if (!message) return request.refuse();
       kafka::CreateTopicsResponse response;
-      for (const auto& topic : message->topics) response.topics.push_back({.name = topic.name, .error_code = kNotController});
+      for (const auto& topic : message->topics)
+        response.topics.push_back({.name = topic.name, .error_code = kNotController});
       return request.respond(response);
     }
     case kafka::api_key::kDeleteTopics: {
       const auto message = kafka::decode<kafka::DeleteTopicsRequest>(request.body, version);
       if (!message) return request.refuse();
       kafka::DeleteTopicsResponse response;
-      for (const std::string_view name : message->topic_names) response.responses.push_back({.name = name, .error_code = kNotController});
+      for (const std::string_view name : message->topic_names)
+        response.responses.push_back({.name = name, .error_code = kNotController});
       for (const auto& topic : message->topics) {
         response.responses.push_back({.name = topic.name, .topic_id = topic.topic_id, .error_code = kNotController});
       }
@@ -42,11 +44,14 @@ void answer_unavailable(Request& request) {
       const auto message = kafka::decode<kafka::CreatePartitionsRequest>(request.body, version);
       if (!message) return request.refuse();
       kafka::CreatePartitionsResponse response;
-      for (const auto& topic : message->topics) response.results.push_back({.name = topic.name, .error_code = kNotController});
+      for (const auto& topic : message->topics)
+        response.results.push_back({.name = topic.name, .error_code = kNotController});
       return request.respond(response);
     }
-    case kafka::api_key::kInitProducerId: return request.respond(kafka::InitProducerIdResponse{.error_code = kNotAvailable});
-    default: return request.refuse();
+    case kafka::api_key::kInitProducerId:
+      return request.respond(kafka::InitProducerIdResponse{.error_code = kNotAvailable});
+    default:
+      return request.refuse();
   }
 }
 

@@ -1,9 +1,10 @@
-// What goes over the sessions between tailrace-zkbridge, tailrace-groupcoord and the broker (ipc::MessageChannel): Kafka's own frames,
-// each behind an 8-byte number that pairs a request with its answer, and messages of our own (kafka/messages/internal.h).
+// What goes over the sessions between tailrace-zkbridge, tailrace-groupcoord and the broker (ipc::MessageChannel):
+// Kafka's own frames, each behind an 8-byte number that pairs a request with its answer, and messages of our own
+// (kafka/messages/internal.h).
 //
-// To zkbridge, a client first sends `hello`; a broker names its endpoints in it. The bridge answers with `welcome`, and to a broker it
-// sends the whole state from then on: `config_image`, then LeaderAndIsr and UpdateMetadata as `control`, and what changes.
-// To groupcoord the broker sends `forward` only.
+// To zkbridge, a client first sends `hello`; a broker names its endpoints in it. The bridge answers with `welcome`, and
+// to a broker it sends the whole state from then on: `config_image`, then LeaderAndIsr and UpdateMetadata as `control`,
+// and what changes. To groupcoord the broker sends `forward` only.
 #pragma once
 
 #include <array>

@@ -23,7 +23,8 @@ void apply(const kafka::UpdateMetadataRequest::UpdateMetadataPartitionState& sta
   if (state.leader == kLeaderDuringDelete) {
     topic.partitions.erase(state.partition_index);
   } else {
-    topic.partitions[state.partition_index] = {state.leader, state.leader_epoch, state.replicas, state.isr, state.offline_replicas};
+    topic.partitions[state.partition_index] = {state.leader, state.leader_epoch, state.replicas, state.isr,
+                                               state.offline_replicas};
   }
 }
 
@@ -126,8 +127,10 @@ std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::ConfigImag
   for (const kafka::ConfigImage::Entity& each : settings.entities) {
     ConfigMap map = to_map(each.entries);
     if (each.type == kafka::kTopicEntity) {
-      if (map.empty()) next->topic_settings_.erase(std::string(each.name));
-      else next->topic_settings_[std::string(each.name)] = std::move(map);
+      if (map.empty())
+        next->topic_settings_.erase(std::string(each.name));
+      else
+        next->topic_settings_[std::string(each.name)] = std::move(map);
     } else if (each.type == kafka::kBrokerEntity && (each.name.empty() || each.name == "<default>")) {
       next->of_all_brokers_ = std::move(map);
     } else if (each.type == kafka::kBrokerEntity && each.name == std::to_string(this_broker)) {

@@ -1,5 +1,5 @@
-// MetadataImage: what a node knows of its cluster: brokers, topics, partitions and their settings. An image never changes; what the
-// controller sends makes the next one, and whoever holds an image may go on reading it. PURE.
+// MetadataImage: what a node knows of its cluster: brokers, topics, partitions and their settings. An image never
+// changes; what the controller sends makes the next one, and whoever holds an image may go on reading it. PURE.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,8 @@ class MetadataImage {
 
   // Both are shared with the images they came from where nothing changed.
   static std::shared_ptr<const MetadataImage> empty();
-  [[nodiscard]] std::shared_ptr<const MetadataImage> with(const kafka::UpdateMetadataRequest& update, const Config& fixed) const;
+  [[nodiscard]] std::shared_ptr<const MetadataImage> with(const kafka::UpdateMetadataRequest& update,
+                                                          const Config& fixed) const;
   [[nodiscard]] std::shared_ptr<const MetadataImage> with(const kafka::ConfigImage& settings, const Config& fixed,
                                                           BrokerId this_broker) const;
 
@@ -77,8 +78,11 @@ class MetadataImage {
   [[nodiscard]] const ConfigMap& of_all_brokers() const { return of_all_brokers_; }
 
  private:
-  [[nodiscard]] BrokerConfigs broker_configs(const Config& fixed) const { return {fixed, of_this_broker_, of_all_brokers_}; }
-  // The topic as it is known, to be changed, or a new one. A zero id (older messages have none) is that of the known one.
+  [[nodiscard]] BrokerConfigs broker_configs(const Config& fixed) const {
+    return {fixed, of_this_broker_, of_all_brokers_};
+  }
+  // The topic as it is known, to be changed, or a new one. A zero id (older messages have none) is that of the known
+  // one.
   [[nodiscard]] std::shared_ptr<TopicImage> draft(std::string_view name, const Uuid& id, const Config& fixed) const;
   // Puts the topic into its place; one without partitions is gone.
   void keep(std::shared_ptr<const TopicImage> topic);

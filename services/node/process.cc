@@ -37,7 +37,8 @@ int Process::refuse(const char* name, const std::string& sentence) {
   return kExitConfig;
 }
 
-std::expected<std::unique_ptr<Process>, std::string> Process::start(const char* name, int argument_count, char** arguments) {
+std::expected<std::unique_ptr<Process>, std::string> Process::start(const char* name, int argument_count,
+                                                                    char** arguments) {
   start_logging(name);
   const std::vector<std::string> words(arguments + 1, arguments + argument_count);
   std::expected<ConfigSource, std::string> source = parse_arguments(words);
@@ -49,7 +50,8 @@ std::expected<std::unique_ptr<Process>, std::string> Process::start(const char* 
   process->name_ = name;
   process->config_ = std::move(*config);
   process->run_directory_ = process->config_.text("tailrace.run.dir");
-  if (process->run_directory_.empty()) return std::unexpected("tailrace.run.dir is not set: the processes could not meet");
+  if (process->run_directory_.empty())
+    return std::unexpected("tailrace.run.dir is not set: the processes could not meet");
   process->signals_ = make_signal_descriptor();
   raise_descriptor_limit();
   ::signal(SIGPIPE, SIG_IGN);
@@ -60,7 +62,8 @@ std::expected<std::unique_ptr<Process>, std::string> Process::start(const char* 
   Result<std::unique_ptr<ipc::Bell>> bell = ipc::Bell::create(*process->io_);
   if (!bell) return std::unexpected(bell.error().text());
   process->bell_ = std::move(*bell);
-  Result<std::unique_ptr<Counters>> counters = Counters::create(process->run_path((process->name_ + ".counters").c_str()));
+  Result<std::unique_ptr<Counters>> counters =
+      Counters::create(process->run_path((process->name_ + ".counters").c_str()));
   if (!counters) return std::unexpected(counters.error().text() + " in " + process->run_directory_);
   process->counters_ = std::move(*counters);
   process->signalled_.bind<&Process::on_signal>(process.get());

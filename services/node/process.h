@@ -1,5 +1,6 @@
-// Process: what the service processes have in common around their work: arguments and configuration, the loop and its doorbell,
-// signals, counters, systemd's notifications, exit statuses. `main.cc` of each service makes one, wires its parts to it, and runs.
+// Process: what the service processes have in common around their work: arguments and configuration, the loop and its
+// doorbell, signals, counters, systemd's notifications, exit statuses. `main.cc` of each service makes one, wires its
+// parts to it, and runs.
 #pragma once
 
 #include <expected>
@@ -31,8 +32,10 @@ class Worker {
 
 class Process {
  public:
-  // Reads arguments and configuration, starts logging, makes the loop. The error is one sentence for stderr, exit kExitConfig.
-  static std::expected<std::unique_ptr<Process>, std::string> start(const char* name, int argument_count, char** arguments);
+  // Reads arguments and configuration, starts logging, makes the loop. The error is one sentence for stderr, exit
+  // kExitConfig.
+  static std::expected<std::unique_ptr<Process>, std::string> start(const char* name, int argument_count,
+                                                                    char** arguments);
   ~Process();
 
   [[nodiscard]] const Config& config() const { return config_; }

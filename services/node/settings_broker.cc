@@ -1,6 +1,6 @@
 // The keys of server.properties: Kafka's broker settings and our own. Sorted by name.
-// Defaults are those of Kafka 4.4, ranges the wider of 4.4 and 3.9. A key with a text is one that we use; the others are
-// Kafka's, and here so that a file written for Kafka is understood (settings.h).
+// Defaults are those of Kafka 4.4, ranges the wider of 4.4 and 3.9. A key with a text is one that we use; the others
+// are Kafka's, and here so that a file written for Kafka is understood (settings.h).
 #include "services/node/settings.h"
 
 namespace tailrace::node {

@@ -28,8 +28,9 @@ class SessionTest : public testing::Test {
     char pattern[] = "/tmp/tailrace-ipc-XXXXXX";
     directory_ = ::mkdtemp(pattern);
     path_ = directory_ + "/s.sock";
-    listener_ = std::move(*Listener::create(*server_.io, *server_.bell, path_,
-                                            [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
+    listener_ =
+        std::move(*Listener::create(*server_.io, *server_.bell, path_,
+                                    [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
   }
   ~SessionTest() override {
     server_link_.reset();
@@ -43,8 +44,9 @@ class SessionTest : public testing::Test {
     client_.io->turn(true);
   }
   void open(SessionShape shape) {
-    connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, shape,
-                                             [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
+    connector_ =
+        std::make_unique<Connector>(*client_.io, *client_.bell, path_, shape,
+                                    [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
     connector_->connect();
     while (client_link_ == nullptr || server_link_ == nullptr) turn();
   }
@@ -117,12 +119,13 @@ TEST_F(SessionTest, AServerThatEndsASessionAtOnceIsNoticed) {
 
 TEST_F(SessionTest, AClientConnectsWhenTheServerAppearsLater) {
   listener_.reset();
-  connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
-                                           [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
+  connector_ =
+      std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
+                                  [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
   connector_->connect();
   for (int i = 0; i < 100; ++i) turn();
-  listener_ = std::move(*Listener::create(*server_.io, *server_.bell, path_,
-                                          [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
+  listener_ = std::move(*Listener::create(
+      *server_.io, *server_.bell, path_, [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
   while (client_link_ == nullptr) turn();
 }
 
@@ -152,8 +155,9 @@ TEST_F(SessionTest, StrangersAreRefused) {
 
 // Without descriptors nobody can be let in, which is no reason to do nothing else but try.
 TEST_F(SessionTest, AServerWithoutDescriptorsRestsAndServesLater) {
-  connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
-                                           [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
+  connector_ =
+      std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
+                                  [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
   connector_->connect();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -184,7 +188,8 @@ TEST_F(SessionTest, NoWakeUpIsLostBetweenTwoThreads) {
     std::uint64_t expected = 0;
     while (expected < kMessages) {
       bool worked = false;
-      for (RingRecord r = server_link_->consumer().next(); r.type != kPaddingType; r = server_link_->consumer().next()) {
+      for (RingRecord r = server_link_->consumer().next(); r.type != kPaddingType;
+           r = server_link_->consumer().next()) {
         std::uint64_t value = 0;
         std::memcpy(&value, r.payload.data(), sizeof value);
         ASSERT_EQ(value, expected++);

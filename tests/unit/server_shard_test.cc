@@ -62,12 +62,14 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
     settings.durability = std::get<1>(GetParam());
     shard_.emplace(*io_, settings, nullptr);
     ASSERT_TRUE(shard_->load());
-    listener_ = std::move(*ipc::Listener::create(*io_, *bell_, run_.path() + "/e.sock", [this](std::unique_ptr<ipc::SocketLink> link) {
-      ipc::SocketLink& reference = *link;
-      const std::uint64_t session = shard_->add_session(std::move(link));
-      reference.on_closed = [this, session] { shard_->end_session(session); };
-    }));
-    connector_.emplace(*io_, *bell_, run_.path() + "/e.sock", ipc::SessionShape{.role = ipc::Role::broker, .ring_bytes = 1 << 16, .arena = &arena_},
+    listener_ = std::move(
+        *ipc::Listener::create(*io_, *bell_, run_.path() + "/e.sock", [this](std::unique_ptr<ipc::SocketLink> link) {
+          ipc::SocketLink& reference = *link;
+          const std::uint64_t session = shard_->add_session(std::move(link));
+          reference.on_closed = [this, session] { shard_->end_session(session); };
+        }));
+    connector_.emplace(*io_, *bell_, run_.path() + "/e.sock",
+                       ipc::SessionShape{.role = ipc::Role::broker, .ring_bytes = 1 << 16, .arena = &arena_},
                        [this](std::unique_ptr<ipc::SocketLink> link) { client_->attach(std::move(link)); });
     connector_->connect();
     while (!client_->attached()) io_->turn(true);
@@ -105,8 +107,14 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
     return identify;
   }
   api::RoleSet lead(LeaderEpoch epoch, std::uint32_t segment_bytes = 1 << 20) {
-    api::SetRole request{.partition = {kTopic, 0}, .leader_epoch = epoch, .segment_bytes = segment_bytes, .index_bytes_max = 1 << 20,
-                         .index_interval_bytes = 100, .segment_ms = INT64_MAX, .topic_name_size = 6, .create = 1};
+    api::SetRole request{.partition = {kTopic, 0},
+                         .leader_epoch = epoch,
+                         .segment_bytes = segment_bytes,
+                         .index_bytes_max = 1 << 20,
+                         .index_interval_bytes = 100,
+                         .segment_ms = INT64_MAX,
+                         .topic_name_size = 6,
+                         .create = 1};
     std::memcpy(request.topic_name, "orders", 6);
     Asked<api::RoleSet> asked;
     client_->set_role(request, asked.call);
@@ -119,8 +127,11 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
     const Bytes batch = *builder.finish();
     ASSERT_LE(arena_used_ + batch.size(), arena_.bytes().size());
     std::memcpy(arena_.bytes().data() + arena_used_, batch.data(), batch.size());
-    client_->append({.partition = {kTopic, 0}, .arena_offset = arena_used_, .length = static_cast<std::uint32_t>(batch.size()),
-                     .wait = api::Wait::high_watermark}, asked.call);
+    client_->append({.partition = {kTopic, 0},
+                     .arena_offset = arena_used_,
+                     .length = static_cast<std::uint32_t>(batch.size()),
+                     .wait = api::Wait::high_watermark},
+                    asked.call);
     arena_used_ += batch.size();
   }
   api::Appended append(int records, const record::BatchOptions& options = {}) {
@@ -131,7 +142,8 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
   }
   api::ReadPlan read(Offset from) {
     Asked<api::ReadPlan> asked;
-    client_->read({.partition = {kTopic, 0}, .fetch_offset = from, .max_bytes = 1 << 20, .whole_first_batch = 1}, asked.call);
+    client_->read({.partition = {kTopic, 0}, .fetch_offset = from, .max_bytes = 1 << 20, .whole_first_batch = 1},
+                  asked.call);
     run_until(asked);
     return asked.answer;
   }
@@ -213,7 +225,9 @@ TEST_P(ShardTest, AWatchIsAnsweredOnceWhenTheEndMoves) {
   lead(0);
   append(1);
   Asked<api::ReadPlan> watched;
-  client_->read({.partition = {kTopic, 0}, .fetch_offset = 1, .watch_from = 1, .max_bytes = 1000, .whole_first_batch = 1}, watched.call);
+  client_->read(
+      {.partition = {kTopic, 0}, .fetch_offset = 1, .watch_from = 1, .max_bytes = 1000, .whole_first_batch = 1},
+      watched.call);
   run_until(watched);
   EXPECT_EQ(watched.answer.watching, 1);
   EXPECT_EQ(watched.answer.length, 0u);
@@ -233,7 +247,8 @@ TEST_P(ShardTest, AWatchIsAnsweredOnceWhenTheEndMoves) {
   EXPECT_EQ(cancelled.answers, 1);
 }
 
-// More watches than answers fit into the ring: neither an append nor a cancel may have to wait for room that only they make.
+// More watches than answers fit into the ring: neither an append nor a cancel may have to wait for room that only they
+// make.
 TEST_P(ShardTest, ManyWatchesLeaveRoomForEverythingElse) {
   lead(0);
   std::vector<Asked<api::ReadPlan>> watches(2000);  // of at least 100 bytes each, in a ring of 64 KiB
@@ -339,7 +354,8 @@ TEST_P(ShardTest, ADirectoryOfAnotherClusterIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, ShardTest,
-                         testing::Combine(testing::Values("epoll", "uring"), testing::Values(Durability::disk, Durability::memory)));
+                         testing::Combine(testing::Values("epoll", "uring"),
+                                          testing::Values(Durability::disk, Durability::memory)));
 
 }  // namespace
 }  // namespace tailrace::server
