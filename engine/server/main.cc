@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "engine/base/counters.h"
+#include "engine/base/file_lock.h"
 #include "engine/base/observe.h"
 #include "engine/ipc/session.h"
 #include "engine/log/directory_files.h"
@@ -28,19 +29,6 @@ constexpr int kExitConfig = 78;  // EX_CONFIG: a restart would end the same way
 int refuse(const std::string& sentence) {
   std::fprintf(stderr, "tailrace-engine: %s\n", sentence.c_str());
   return kExitConfig;
-}
-
-// Kafka's FileLock is a POSIX lock: the two keep each other out.
-bool lock_directory(const std::string& directory) {
-  const std::string path = directory + "/" + std::string(log::kLockFile);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);  // held open for the life of the process
-  if (fd < 0) return false;
-  struct flock whole{};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  if (::fcntl(fd, F_SETLK, &whole) == 0) return true;
-  ::close(fd);
-  return false;
 }
 
 void raise_descriptor_limit() {
@@ -83,8 +71,11 @@ int run(int argument_count, char** arguments) {
   if (::access(settings->data_directory.c_str(), R_OK | W_OK | X_OK) != 0) {
     return refuse("the data directory " + settings->data_directory + " cannot be used: " + std::strerror(errno));
   }
-  if (!lock_directory(settings->data_directory)) {
-    return refuse("the data directory " + settings->data_directory + " is locked by a running node");
+  const Result<FileLock> lock = FileLock::take(settings->data_directory + "/" + std::string(log::kLockFile));
+  if (!lock) {
+    return refuse(lock.error().code == Code::locked
+                      ? "the data directory " + settings->data_directory + " is locked by a running node"
+                      : "the data directory " + settings->data_directory + " cannot be locked: " + lock.error().text());
   }
   raise_descriptor_limit();
   ::signal(SIGPIPE, SIG_IGN);  // whoever read our log may be gone

@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
+#include "engine/base/file_lock.h"
 #include "engine/base/observe.h"
 #include "services/node/process.h"
-#include "services/zkbridge/file_lock.h"
 #include "services/zkbridge/found.h"
 #include "services/zkbridge/local_store.h"
 #include "services/zkbridge/service.h"
@@ -39,7 +39,7 @@ std::expected<int, std::string> run(node::Process& process) {
       return std::unexpected(fmt::format("cannot make {}: {}", config.data_directory, made.error().text()));
     }
   }
-  const Result<zkbridge::FileLock> lock = zkbridge::FileLock::take(config.data_directory + "/tailrace.metadata.lock");
+  const Result<FileLock> lock = FileLock::take(config.data_directory + "/tailrace.metadata.lock");
   if (!lock) {
     return std::unexpected(lock.error().code == Code::locked
                                ? fmt::format("another tailrace-zkbridge uses {}", config.data_directory)

@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/file_lock.h"
 #include "engine/base/observe.h"
-#include "services/zkbridge/file_lock.h"
 #include "services/zkbridge/store_codec.h"
 
 namespace tailrace::zkbridge {
@@ -625,7 +625,7 @@ TEST(FileLock, IsHeldByOneAtATime) {
   {
     const auto first = FileLock::take(path);
     ASSERT_TRUE(first.has_value());
-    const auto second = FileLock::take(path);
+    const auto second = FileLock::take(path, std::chrono::milliseconds(30));
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().code, Code::locked);
   }
