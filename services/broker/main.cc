@@ -1,7 +1,9 @@
 // tailrace-broker: faces the clients. Wiring only.
+#include <poll.h>
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,7 +51,7 @@ class Broker : public node::Worker {
   std::expected<void, std::string> start() {
     std::vector<node::Endpoint> reachable = process_.config().listeners.advertised;
     for (const node::Endpoint& endpoint : process_.config().listeners.bound) {
-      const Result<io::Address> bound = server_.bind({endpoint.host, endpoint.port});
+      const Result<io::Address> bound = bind_patiently({endpoint.host, endpoint.port});
       if (!bound) {
         return std::unexpected("cannot listen on " + node::host_and_port(endpoint) + ": " + bound.error().text());
       }
@@ -97,6 +99,17 @@ class Broker : public node::Worker {
   [[nodiscard]] bool refused() const { return refused_; }
 
  private:
+  // A broker that was killed holds its port until the kernel has taken it apart, which takes a moment.
+  Result<io::Address> bind_patiently(const io::Address& address) {
+    constexpr int kStepMs = 20;
+    Result<io::Address> bound = server_.bind(address);
+    for (int waited_ms = 0; !bound && bound.error().system_error == EADDRINUSE && waited_ms < 3000;
+         waited_ms += kStepMs) {
+      ::poll(nullptr, 0, kStepMs);
+      bound = server_.bind(address);
+    }
+    return bound;
+  }
   void on_engine(std::unique_ptr<ipc::SocketLink> link) {
     link->on_closed = [this] { engine_lost_ = true; };
     engine_.attach(std::move(link));
