@@ -56,6 +56,16 @@ void FetchSession::forget(const Key& key) {
   by_key_.erase(found);
 }
 
+// As a session keeps them: of a partition that is named twice the later wish counts, in the place of the first.
+std::vector<FetchTarget> FetchSessions::without_repetitions(const std::vector<FetchTarget>& targets) {
+  FetchSession unique;
+  for (const FetchTarget& target : targets) unique.put(target);
+  std::vector<FetchTarget> kept;
+  kept.reserve(unique.size());
+  for (FetchSession::Cached& each : unique.partitions()) kept.push_back(std::move(each.target));
+  return kept;
+}
+
 std::int32_t FetchSessions::epoch_after(std::int32_t epoch) {
   return epoch == std::numeric_limits<std::int32_t>::max() ? 1 : epoch + 1;
 }
@@ -73,7 +83,7 @@ FetchSessions::Opened FetchSessions::open(const FetchRequest& request, std::int1
     if (request.session_id != kNoSession) sessions_.erase(request.session_id);
     std::vector<FetchTarget> targets = targets_of(request);
     if (request.session_epoch == kInitialEpoch) opened.session = create(targets, uses_topic_ids, now, random);
-    if (opened.session == nullptr) opened.full = std::move(targets);
+    if (opened.session == nullptr) opened.full = without_repetitions(targets);
     return opened;
   }
   const auto found = sessions_.find(request.session_id);

@@ -93,6 +93,7 @@ class FetchSessions {
   [[nodiscard]] static std::int32_t epoch_after(std::int32_t epoch);
 
  private:
+  static std::vector<FetchTarget> without_repetitions(const std::vector<FetchTarget>& targets);
   std::shared_ptr<FetchSession> create(const std::vector<FetchTarget>& targets, bool uses_topic_ids, Instant now,
                                        std::uint64_t random);
   bool make_room(std::size_t partitions, Instant now);

@@ -86,6 +86,18 @@ class FetchSessionsTest : public ::testing::Test {
   std::mt19937_64 random_{1};
 };
 
+TEST_F(FetchSessionsTest, AFullFetchReadsAPartitionOnceHoweverOftenItIsNamed) {
+  FetchRequest twice = request(0, -1);
+  want(twice, "t", 0, 5);
+  want(twice, "t", 1, 6);
+  want(twice, "t", 0, 7);
+  const auto opened = open(twice);
+  ASSERT_EQ(opened.full.size(), 2u);
+  EXPECT_EQ(opened.full[0].partition, 0);
+  EXPECT_EQ(opened.full[0].fetch_offset, 7);
+  EXPECT_EQ(opened.full[1].partition, 1);
+}
+
 TEST_F(FetchSessionsTest, AFullRequestMakesASession) {
   FetchRequest full = request(0, 0);
   want(full, "a", 0, 5);
