@@ -16,11 +16,13 @@ constexpr std::uint16_t kPeerGone = static_cast<std::uint16_t>(Code::peer_gone);
 void Client::attach(std::unique_ptr<ipc::Link> link) {
   CHECK(link_ == nullptr);
   link_ = std::move(link);
-  link_->on_file = [this](std::uint64_t file_id, io::File file) {
-    files_.add(file_id, file, [this](std::uint64_t evicted) {
-      const ForgetFile forget{evicted};
-      send(Type::forget_file, std::as_bytes(std::span(&forget, 1)));
-    });
+  const auto forget = [this](std::uint64_t file_id) {
+    const ForgetFile request{file_id};
+    send(Type::forget_file, std::as_bytes(std::span(&request, 1)));
+  };
+  link_->on_file = [this, forget](std::uint64_t file_id, io::File file) {
+    if (!file) return forget(file_id);  // it comes again when a plan needs it
+    files_.add(file_id, file, forget);
   };
 }
 

@@ -41,6 +41,8 @@ class Client {
   // Answers all calls in flight with peer_gone, after the link is gone.
   void detach();
   [[nodiscard]] bool attached() const { return link_ != nullptr; }
+  // The engine broke the format of the ring: nothing more comes of this session, end it.
+  [[nodiscard]] bool is_broken() { return link_ != nullptr && link_->consumer().violated(); }
 
   // The request's own number is set here. Without a session the answer (peer_gone) comes from the next poll.
   void identify(const Identify& request, Call<Done>& call) { start(request, call); }

@@ -34,6 +34,7 @@ class Link {
   // whenever one arrives; called by hand when a record names a file that is not known yet, since it was sent before
   // that record was published.
   virtual void receive_files() = 0;
+  // A file without a handle was sent but could not be received, for want of descriptors.
   std::function<void(std::uint64_t file_id, io::File file)> on_file;
 
  protected:

@@ -176,6 +176,10 @@ void SocketLink::close() {
   if (on_closed) on_closed();
 }
 
+void SocketLink::ask_to_end() {
+  if (socket_ >= 0) ::shutdown(socket_, SHUT_WR);
+}
+
 void SocketLink::on_readable(std::int64_t) {
   receive_files();
   if (socket_ >= 0) io_.wait_readable(socket_, readable_);
@@ -186,13 +190,17 @@ void SocketLink::receive_files() {
     FilePassed message;
     const Received received = receive_message(socket_, &message, sizeof message);
     if (received.size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (received.size != sizeof message || received.descriptors[0] < 0 || !on_file) {
-      for (const int descriptor : received.descriptors) {
-        if (descriptor >= 0) ::close(descriptor);
-      }
-      return close();
+    // A message without its descriptor: we had none free, and the receiver is told of that.
+    const bool is_sound = received.size == sizeof message && on_file;
+    if (is_sound) {
+      on_file(message.file_id, io::File{received.descriptors[0]});
+      continue;
     }
-    on_file(message.file_id, io::File{received.descriptors[0]});
+    for (const int descriptor : received.descriptors) {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+    if (received.size <= 0 || !on_file) return close();
+    ask_to_end();
   }
 }
 

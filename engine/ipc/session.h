@@ -64,6 +64,8 @@ class SocketLink final : public Link {
   void receive_files() override;
   // The owner destroys the link from on_closed's next turn on, not inside it.
   void close();
+  // Asks the peer to end the session; on_closed comes when it has, and looks at our ring and arena no more.
+  void ask_to_end();
 
   std::function<void()> on_closed;  // peer gone, or it broke the protocol; once
 

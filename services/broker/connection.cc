@@ -25,7 +25,7 @@ Connection::Connection(NodeState& node, ConnectionHost& host, io::Socket socket,
                        std::int64_t frame_bytes_max)
     : node_(node), host_(host), socket_(socket), listener_(listener), frame_bytes_max_(frame_bytes_max) {
   received_beginning_.bind<&Connection::on_beginning>(this);
-  received_frame_.bind<&Connection::on_rest>(this);
+  received_frame_.bind<&Connection::on_step>(this);
   sent_.bind<&Connection::on_sent>(this);
 }
 
@@ -72,8 +72,9 @@ void Connection::begin_frame() {
 }
 
 void Connection::receive_frame() {
-  const std::optional<ipc::Arena::Chunk> chunk = node_.arena.allocate(frame_size_);
+  const std::optional<ipc::Arena::Chunk> chunk = host_.allocate(frame_size_);
   if (!chunk) return host_.wait_for_arena(*this);
+  last_active_ = node_.io.now();
   incoming_ = host_.take_request();
   incoming_->connection = this;
   incoming_->chunk = *chunk;
@@ -83,13 +84,27 @@ void Connection::receive_frame() {
   std::memcpy(into.data(), read_ahead_.data() + kSizeBytes, have);
   read_ahead_bytes_ -= kSizeBytes + have;
   std::memmove(read_ahead_.data(), read_ahead_.data() + kSizeBytes + have, read_ahead_bytes_);
-  if (have == frame_size_) return on_frame(static_cast<std::int64_t>(have));
-  missing_bytes_ = frame_size_ - have;
-  node_.io.receive(socket_, into.subspan(have), received_frame_);
+  received_bytes_ = have;
+  receive_step();
 }
 
-void Connection::on_rest(std::int64_t result) {
-  on_frame(result == static_cast<std::int64_t>(missing_bytes_) ? static_cast<std::int64_t>(frame_size_) : -ECONNRESET);
+// In steps, so that a frame that comes slowly but comes is told from one that does not come.
+void Connection::receive_step() {
+  if (received_bytes_ == frame_size_) return on_frame();
+  const MutableBytes into = node_.arena.bytes(incoming_->chunk).first(frame_size_).subspan(received_bytes_);
+  node_.io.receive(socket_, into, std::min(into.size(), kFrameStepBytes), received_frame_);
+}
+
+void Connection::on_step(std::int64_t result) {
+  const std::size_t expected = std::min<std::size_t>(frame_size_ - received_bytes_, kFrameStepBytes);
+  if (closing_ || result < static_cast<std::int64_t>(expected)) {
+    receiving_frame_ = false;
+    release(std::move(incoming_));
+    return close();
+  }
+  received_bytes_ += static_cast<std::size_t>(result);
+  last_active_ = node_.io.now();
+  receive_step();
 }
 
 void Connection::on_arena_room() {
@@ -100,12 +115,8 @@ void Connection::on_arena_room() {
   receive_frame();
 }
 
-void Connection::on_frame(std::int64_t result) {
+void Connection::on_frame() {
   receiving_frame_ = false;
-  if (closing_ || result != frame_size_) {
-    release(std::move(incoming_));
-    return close();
-  }
   last_active_ = node_.io.now();
   Request& request = *incoming_;
   request.received_at = node_.io.now();

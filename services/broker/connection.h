@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class ConnectionHost {
   virtual void on_connection_over(Connection& connection) = 0;
   // The arena is full: call connection.on_arena_room() when something was freed.
   virtual void wait_for_arena(Connection& connection) = 0;
+  // A chunk for a frame; nullopt: wait.
+  virtual std::optional<ipc::Arena::Chunk> allocate(std::size_t size) = 0;
   virtual std::unique_ptr<Request> take_request() = 0;
   virtual void give_back(std::unique_ptr<Request> request) = 0;
 };
@@ -37,6 +40,7 @@ class Connection {
  public:
   static constexpr std::size_t kInFlightMax = 16;
   static constexpr std::size_t kReadAheadBytes = 512;
+  static constexpr std::size_t kFrameStepBytes = std::size_t{1} << 20;
 
   Connection(NodeState& node, ConnectionHost& host, io::Socket socket, std::size_t listener,
              std::int64_t frame_bytes_max);
@@ -54,6 +58,8 @@ class Connection {
   [[nodiscard]] bool is_closing() const { return closing_; }
   [[nodiscard]] Instant last_active() const { return last_active_; }
   [[nodiscard]] bool is_idle() const { return in_flight_.empty() && !receiving_frame_; }
+  // It holds a chunk for a frame whose rest has not come.
+  [[nodiscard]] bool is_receiving_frame() const { return incoming_ != nullptr; }
 
   std::string client_software;  // ApiVersions 3 and later: name and version
 
@@ -66,8 +72,9 @@ class Connection {
   void on_beginning(std::int64_t result);
   void begin_frame();
   void receive_frame();
-  void on_rest(std::int64_t result);
-  void on_frame(std::int64_t result);
+  void receive_step();
+  void on_step(std::int64_t result);
+  void on_frame();
   void dispatch_due();
   void send_next();
   void send_part();
@@ -84,7 +91,7 @@ class Connection {
   std::array<std::byte, kReadAheadBytes> read_ahead_{};
   std::size_t read_ahead_bytes_ = 0;
   std::uint32_t frame_size_ = 0;
-  std::size_t missing_bytes_ = 0;  // of the frame, behind what was read ahead
+  std::size_t received_bytes_ = 0;  // of the frame
   std::unique_ptr<Request> incoming_;
   std::deque<std::unique_ptr<Request>> in_flight_;  // in order of arrival
   io::Completion received_beginning_;

@@ -1,7 +1,9 @@
 // tailrace-broker: faces the clients. Wiring only.
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <memory>
@@ -21,7 +23,14 @@ namespace {
 using namespace tailrace;
 
 constexpr std::size_t kEngineRingBytes = std::size_t{1} << 20;
-constexpr std::size_t kFilesMax = 8192;  // descriptors of segment files
+constexpr std::size_t kFilesMax = 8192;  // descriptors of segment files, if there are as many
+
+// A quarter of the descriptors is for segment files, the rest for clients.
+std::size_t files_max() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 128;
+  return std::clamp<std::size_t>(limit.rlim_cur / 4, 16, kFilesMax);
+}
 
 std::string host_name() {
   char name[256] = {};
@@ -34,7 +43,7 @@ class Broker : public node::Worker {
       : process_(process),
         arena_memory_(std::move(arena_memory)),
         arena_(arena_memory_.bytes()),
-        engine_(process.io().files(), kFilesMax),
+        engine_(process.io().files(), files_max()),
         node_(process.io(), process.config(), engine_, arena_),
         zkbridge_(node_),
         groupcoord_(node_),
@@ -77,6 +86,7 @@ class Broker : public node::Worker {
       worked = true;
     }
     worked |= engine_.poll();
+    if (engine_.is_broken() && engine_link_ != nullptr) engine_link_->ask_to_end();
     worked |= control_.work();
     worked |= groupcoord_session_.work();
     worked |= server_.work();
@@ -111,7 +121,11 @@ class Broker : public node::Worker {
     return bound;
   }
   void on_engine(std::unique_ptr<ipc::SocketLink> link) {
-    link->on_closed = [this] { engine_lost_ = true; };
+    engine_link_ = link.get();
+    link->on_closed = [this] {
+      engine_link_ = nullptr;
+      engine_lost_ = true;
+    };
     engine_.attach(std::move(link));
     control_.on_engine_attached();
   }
@@ -137,6 +151,7 @@ class Broker : public node::Worker {
   broker::ForwardSession groupcoord_session_;
   ipc::Connector engine_connector_;
   std::vector<node::Endpoint> listening_;
+  ipc::SocketLink* engine_link_ = nullptr;  // owned by the client
   bool engine_lost_ = false;
   bool refused_ = false;
 };

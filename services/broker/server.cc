@@ -1,6 +1,7 @@
 #include "services/broker/server.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <utility>
 
@@ -13,6 +14,11 @@ namespace {
 constexpr int kBacklog = 1024;
 constexpr Duration kFinishLimit = std::chrono::seconds(10);
 constexpr Duration kAcceptPause{100'000};  // after EMFILE: descriptors come back when connections end
+// A client that has announced a frame and sends none of it holds memory that others wait for.
+constexpr Duration kFrameStallMax = std::chrono::seconds(30);
+constexpr Duration kSweepPause = std::chrono::seconds(10);
+// Frames larger than this share half of the arena: the small ones of everybody else always find room.
+constexpr std::size_t kLargeFrame = std::size_t{2} << 20;
 constexpr std::size_t kSpareRequestsMax = 64;
 constexpr std::size_t kSpareBufferMax = 64 << 10;
 
@@ -37,13 +43,17 @@ Server::Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Coun
       offsets_(node),
       metadata_(node, zkbridge) {
   limit_timer_.bind<&Server::on_limit>(this);
+  sweep_timer_.bind<&Server::on_sweep>(this);
   connections_open_ = counters.make("connections");
   connections_accepted_ = counters.make("connections_accepted");
   requests_ = counters.make("requests");
   arena_used_ = counters.make("arena_used_bytes");
 }
 
-Server::~Server() { node_.io.disarm(limit_timer_); }
+Server::~Server() {
+  node_.io.disarm(limit_timer_);
+  node_.io.disarm(sweep_timer_);
+}
 
 Result<io::Address> Server::bind(const io::Address& address) {
   Result<io::Socket> socket = node_.io.listen(address, kBacklog);
@@ -59,6 +69,7 @@ Result<io::Address> Server::bind(const io::Address& address) {
 }
 
 void Server::accept_all() {
+  node_.io.arm(sweep_timer_, node_.io.now() + kSweepPause);
   for (const std::unique_ptr<Listening>& listening : listeners_)
     node_.io.accept(listening->socket, listening->accepted);
 }
@@ -102,6 +113,27 @@ void Server::wait_for_arena(Connection& connection) {
   waiting_for_arena_.push_back(&connection);
 }
 
+std::optional<ipc::Arena::Chunk> Server::allocate(std::size_t size) {
+  const bool is_large = size > kLargeFrame;
+  if (is_large && large_bytes_ != 0 && large_bytes_ + std::bit_ceil(size) > node_.arena.size() / 2) return std::nullopt;
+  const std::optional<ipc::Arena::Chunk> chunk = node_.arena.allocate(size);
+  if (chunk && is_large) large_bytes_ += chunk->size;
+  return chunk;
+}
+
+void Server::on_sweep() {
+  const Instant now = node_.io.now();
+  const Duration idle_max = std::chrono::milliseconds(node_.config.integer("connections.max.idle.ms"));
+  std::vector<Connection*> stale;
+  for (const std::unique_ptr<Connection>& each : connections_) {
+    const Duration quiet = now - each->last_active();
+    const Duration limit = each->is_receiving_frame() ? kFrameStallMax : idle_max;
+    if ((each->is_receiving_frame() || each->is_idle()) && quiet > limit) stale.push_back(each.get());
+  }
+  for (Connection* const each : stale) each->close();
+  node_.io.arm(sweep_timer_, now + kSweepPause);
+}
+
 std::unique_ptr<Request> Server::take_request() {
   if (spare_requests_.empty()) return std::make_unique<Request>();
   std::unique_ptr<Request> request = std::move(spare_requests_.back());
@@ -111,6 +143,7 @@ std::unique_ptr<Request> Server::take_request() {
 
 void Server::give_back(std::unique_ptr<Request> request) {
   arena_was_freed_ = true;
+  if (request->chunk.size > kLargeFrame) large_bytes_ -= request->chunk.size;
   if (spare_requests_.size() >= kSpareRequestsMax || request->response.capacity() > kSpareBufferMax) return;
   kafka::Buffer response = std::move(request->response);
   response.clear();
@@ -151,6 +184,7 @@ void Server::finish() {
   for (const std::unique_ptr<Connection>& each : connections_) all.push_back(each.get());
   for (Connection* const each : all) each->finish();
   fetch_.stop_waiting();
+  node_.io.disarm(sweep_timer_);
   node_.io.arm(limit_timer_, node_.io.now() + kFinishLimit);
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class Server : public ConnectionHost {
   void serve(Request& request) override;
   void on_connection_over(Connection& connection) override;
   void wait_for_arena(Connection& connection) override;
+  std::optional<ipc::Arena::Chunk> allocate(std::size_t size) override;
   std::unique_ptr<Request> take_request() override;
   void give_back(std::unique_ptr<Request> request) override;
 
@@ -43,6 +45,7 @@ class Server : public ConnectionHost {
   struct Listening;
   void on_accepted(Listening& listening, std::int64_t result);
   void on_limit() { gave_up_ = true; }
+  void on_sweep();
 
   NodeState& node_;
   Forwarder& zkbridge_;
@@ -57,9 +60,11 @@ class Server : public ConnectionHost {
   std::deque<Connection*> waiting_for_arena_;
   std::vector<std::unique_ptr<Request>> spare_requests_;
   io::Timer limit_timer_;
+  io::Timer sweep_timer_;
   bool finishing_ = false;
   bool gave_up_ = false;
   bool arena_was_freed_ = false;
+  std::size_t large_bytes_ = 0;  // of the arena, taken by large frames
   Counter connections_open_, connections_accepted_, requests_, arena_used_;
 };
 
