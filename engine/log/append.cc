@@ -146,7 +146,7 @@ Result<void> Log::finish_write() {
     spare_.push_back(std::move(write));
   }
   writing_.clear();
-  if (done) static_cast<void>(seal_written());  // tried again, and told of, by the next sync
+  if (done) static_cast<void>(seal_written());  // tried again by the next sync
   return done;
 }
 
@@ -227,7 +227,8 @@ void Log::sync(io::Completion& done) {
   const auto note = [this](const Result<void>& step) {
     if (!step && sync_error_ == 0) sync_error_ = step.error().system_error != 0 ? step.error().system_error : EIO;
   };
-  note(seal_written());
+  // What cannot be sealed now is tried again next time: only indexes depend on it, and those can be made anew.
+  static_cast<void>(seal_written());
   if (directory_is_unsynced_) {
     const Result<void> synced = files_.sync_directory(directory_);
     directory_is_unsynced_ = !synced;
@@ -268,6 +269,10 @@ void Log::sync(io::Completion& done) {
 void Log::on_part_synced(std::int64_t result) {
   if (result < 0 && sync_error_ == 0) sync_error_ = static_cast<int>(-result);
   if (--syncs_left_ > 0) return;
+  // A sync that failed may have left bytes behind that no later one will write (Linux marks such pages clean): from
+  // here on no sync proves anything.
+  has_failed_sync_ |= sync_error_ != 0;
+  if (has_failed_sync_ && sync_error_ == 0) sync_error_ = EIO;
   if (sync_error_ == 0) {
     durable_end_ = std::max(durable_end_, std::min(sync_target_, written_end_));
     for (Segment* segment : syncing_) {

@@ -1,6 +1,7 @@
 #include "engine/log/log.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "engine/base/check.h"
 #include "engine/log/format.h"
@@ -90,8 +91,10 @@ Result<void> Log::add_segment(Offset base_offset, TimestampMs now_ms) {
   auto segment = std::make_unique<Segment>(files_, directory_, base_offset, now_ms);
   Result<void> done = segment->create();
   if (done) done = files_.sync_directory(directory_);
+  std::erase(strays_, base_offset);
   if (!done) {
-    static_cast<void>(segment->remove());  // an empty segment that stays does no harm
+    directory_is_unsynced_ = true;
+    if (!segment->remove()) strays_.push_back(base_offset);
     return done;
   }
   segments_.push_back(std::move(segment));
@@ -143,6 +146,15 @@ void Log::forget(const Segment& segment) {
   std::erase(unsynced_, &segment);
   known_bound_ = kNoOffset;
   if (on_file_gone) on_file_gone(segment.file_id());
+}
+
+// An empty segment that was not wanted does no harm to a scan, but a log that was closed is not scanned.
+Result<void> Log::remove_strays() {
+  while (!strays_.empty()) {
+    if (auto done = Segment(files_, directory_, strays_.back(), 0).remove(); !done) return done;
+    strays_.pop_back();
+  }
+  return {};
 }
 
 Result<void> Log::remove_last_segment() {
@@ -239,12 +251,16 @@ Result<void> Log::sync_indexes(Segment& segment) {
 
 // Syncs, in the call, all that the next sync would.
 Result<void> Log::sync_now() {
+  if (has_failed_sync_) return system_failure(EIO, "syncing after a failed sync");
   if (auto done = seal_written(); !done) return done;
   for (Segment* segment : unsynced_) {
     if (segment->log_is_unsynced) {
       Result<io::File> file = segment->file();
       if (!file) return std::unexpected(file.error());
-      if (auto done = files_.sync(*file); !done) return done;
+      if (auto done = files_.sync(*file); !done) {
+        has_failed_sync_ = true;
+        return done;
+      }
       segment->log_is_unsynced = false;
     }
     if (segment != &active() || is_closed_) {
@@ -261,6 +277,7 @@ Result<void> Log::sync_now() {
 Result<void> Log::close() {
   CHECK(!is_busy() && staged_.empty());
   if (auto done = repair(); !done) return done;
+  if (auto done = remove_strays(); !done) return done;
   is_closed_ = true;
   Result<void> done = active().seal();
   mark_unsynced(active());

@@ -141,7 +141,8 @@ class Log {
   // dropped, also what was staged since, and segments rolled to since are gone.
   void write_staged(io::Completion& done);
   // Makes durable what is written now (data files touched, indexes of sealed segments, names made since).
-  // needs_sync() must hold; one sync may be in flight. done: 0 or -errno; durable_end() has moved when it runs.
+  // needs_sync() must hold; one sync may be in flight. done: 0 or -errno; durable_end() has moved when it runs. After
+  // one failure all fail, and durable_end() stays where it is, until the log is opened again.
   bool needs_sync() const;
   void sync(io::Completion& done);
 
@@ -206,6 +207,7 @@ class Log {
   Offset segment_end(std::size_t index) const;     // first offset of the next segment, or written_end
   Result<void> add_segment(Offset base_offset, TimestampMs now_ms);
   Result<void> remove_last_segment();
+  Result<void> remove_strays();
   void forget(const Segment& segment);  // it goes: whatever points to it
   void set_end(Offset offset);
   Result<void> sync_now();
@@ -270,6 +272,7 @@ class Log {
   TimestampMs staged_first_timestamp_ = kNoTimestamp;  // of the first batch, while it is only staged
   Offset last_batch_end_ = kNoOffset;                  // offset behind the last batch; kNoOffset: not known
 
+  std::vector<Offset> strays_;      // base offsets of segments that were made in vain and could not be removed
   std::vector<Segment*> to_seal_;   // rolled away from, not yet sealed
   std::vector<Segment*> unsynced_;  // what the next sync must look at
   std::vector<Segment*> syncing_;
@@ -278,6 +281,7 @@ class Log {
   io::Completion* sync_done_ = nullptr;
   Offset sync_target_ = 0;
   int sync_error_ = 0;
+  bool has_failed_sync_ = false;
   bool directory_is_unsynced_ = false;
 
   // The bound that was looked for last: readers behind an open transaction or a slow follower ask for the same one.

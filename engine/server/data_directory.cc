@@ -37,6 +37,9 @@ Result<std::vector<FoundPartition>> DataDirectory::load() {
   const Result<log::OffsetCheckpoint> cleaned = log::read_offset_checkpoint(files_, path_ + "/" + std::string(log::kCleanerOffsetFile));
   const log::OffsetCheckpoint recovery_points = read_or_empty(files_, path_ + "/" + std::string(log::kRecoveryPointFile));
   const log::OffsetCheckpoint starts = read_or_empty(files_, path_ + "/" + std::string(log::kLogStartOffsetFile));
+  for (const log::OffsetCheckpoint* checkpoint : {&recovery_points, &starts}) {
+    for (const auto& [key, offset] : *checkpoint) checkpointed_.insert(key);
+  }
   const std::string mark = path_ + "/" + std::string(log::kCleanShutdownFile);
   const bool clean = files_.exists(mark);
 
@@ -120,21 +123,23 @@ Result<std::string> DataDirectory::rename(std::string_view topic, std::int32_t p
   const std::string to = path_ + "/" +
                          log::partition_directory_name({.topic = std::string(topic), .partition = partition, .state = state, .unique_id = hex(unique)});
   Result<void> renamed = files_.rename(partition_path(topic, partition), to);
-  if (renamed) renamed = files_.sync_directory(path_);
   if (!renamed) return std::unexpected(renamed.error());
   return to;
 }
 
-Result<void> DataDirectory::rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique) {
-  Result<std::string> renamed = rename(topic, partition, log::DirectoryState::deleted, unique);
-  if (!renamed) return std::unexpected(renamed.error());
-  to_remove_.push_back(std::move(*renamed));
+Result<std::string> DataDirectory::rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique) {
+  return rename(topic, partition, log::DirectoryState::deleted, unique);
+}
+
+Result<void> DataDirectory::finish_removal(const std::string& renamed_path) {
+  if (Result<void> synced = files_.sync_directory(path_); !synced) return synced;
+  to_remove_.push_back(renamed_path);
   return {};
 }
 
 Result<void> DataDirectory::rename_as_stray(std::string_view topic, std::int32_t partition, const Uuid& unique) {
   const Result<std::string> renamed = rename(topic, partition, log::DirectoryState::stray, unique);
-  return renamed ? Result<void>{} : std::unexpected(renamed.error());
+  return renamed ? files_.sync_directory(path_) : std::unexpected(renamed.error());
 }
 
 bool DataDirectory::remove_some() {
@@ -159,10 +164,17 @@ Result<void> DataDirectory::write_checkpoints(const std::vector<PartitionCheckpo
     high_watermarks[key] = each.high_watermark;
     if (each.log_start_offset > 0) starts[key] = each.log_start_offset;
   }
+  // Until all three are written the old entries may be there.
+  for (const auto& [key, offset] : recovery_points) checkpointed_.insert(key);
   Result<void> written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kRecoveryPointFile), recovery_points);
   if (written) written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kLogStartOffsetFile), starts);
   if (written) written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kReplicationOffsetFile), high_watermarks);
+  if (written) std::erase_if(checkpointed_, [&](const log::TopicPartition& key) { return !recovery_points.contains(key); });
   return written;
+}
+
+bool DataDirectory::is_checkpointed(std::string_view topic, std::int32_t partition) const {
+  return checkpointed_.contains({std::string(topic), partition});
 }
 
 Result<void> DataDirectory::mark_clean() {

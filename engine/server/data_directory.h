@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "engine/base/result.h"
 #include "engine/base/types.h"
 #include "engine/io/files.h"
+#include "engine/log/checkpoint.h"
 #include "engine/log/directory_files.h"
 #include "engine/log/log.h"
 
@@ -48,13 +50,17 @@ class DataDirectory {
   Result<std::string> make_partition(std::string_view topic, std::int32_t partition, const Uuid& topic_id);
   // Notes the topic id of an adopted directory that had none.
   Result<void> note_topic_id(const std::string& partition_path, const Uuid& topic_id);
-  // Renames away, durably: to `-delete` for removal, or to `-stray` to be kept for a person to look at.
-  Result<void> rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique);
+  // Renames to `-delete` and returns the new path; finish_removal makes that durable, may be tried again, and has the files removed later.
+  Result<std::string> rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique);
+  Result<void> finish_removal(const std::string& renamed_path);
+  // Renames to `-stray`, durably, to be kept for a person to look at.
   Result<void> rename_as_stray(std::string_view topic, std::int32_t partition, const Uuid& unique);
   // Removes one file or directory of what waits; false: nothing waits. Small steps, so that a turn stays short.
   bool remove_some();
 
   Result<void> write_checkpoints(const std::vector<PartitionCheckpoint>& partitions);
+  // True: the checkpoints on disk may speak of a partition of this name.
+  [[nodiscard]] bool is_checkpointed(std::string_view topic, std::int32_t partition) const;
   Result<void> mark_clean();
 
  private:
@@ -63,6 +69,7 @@ class DataDirectory {
   io::Files& files_;
   std::string path_;
   std::vector<std::string> to_remove_;
+  std::set<log::TopicPartition> checkpointed_;
 };
 
 }  // namespace tailrace::server

@@ -49,7 +49,9 @@ struct Shard::Hosted {
   bool in_unsynced_list = false;
   bool writing = false;
   bool syncing = false;
-  bool deleted = false;  // waits for what is in flight, then goes
+  bool has_topic_id = true;  // false: adopted, under an id that stands in for the topic's
+  bool deleted = false;      // renamed to removed_path, which is to be made durable
+  std::string removed_path;
 
   void on_written(std::int64_t result) { shard->on_written(*this, result); }
   void on_synced(std::int64_t result) { shard->on_synced(*this, result); }
@@ -89,9 +91,11 @@ Result<void> Shard::load() {
       log_error("partition not opened directory={} reason=\"{}\"", each.path, opened.error().text());
       return std::unexpected(opened.error());
     }
-    // An adopted directory may not tell its topic's id; until the controller names one, it waits under a key of its own name.
-    TopicIdPartition key{each.topic_id, each.partition};
+    // An adopted directory may not tell its topic's id; until the controller names one, it waits under an id that nobody knows.
+    const bool has_topic_id = !each.topic_id.is_zero();
+    const TopicIdPartition key{has_topic_id ? each.topic_id : random_uuid(), each.partition};
     Hosted& hosted = host(key, each.topic, std::move(*opened));
+    hosted.has_topic_id = has_topic_id;
     log_debug("partition opened name={} start={} end={}", hosted.name, hosted.partition->log_start_offset(),
               hosted.partition->log().end_offset());
   }
@@ -295,11 +299,12 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
   });
   if (taken != hosted_.end()) {
     std::unique_ptr<Hosted>& old = taken->second;
-    if (old->key.topic_id.is_zero()) {
+    if (!old->has_topic_id) {
       if (Result<void> noted = directory_.note_topic_id(path, key.topic_id); !noted) return std::unexpected(noted.error());
       auto node = hosted_.extract(taken);
       node.key() = key;
       node.mapped()->key = key;
+      node.mapped()->has_topic_id = true;
       return hosted_.insert(std::move(node)).position->second.get();
     }
     if (old->writing || old->syncing || old->in_staged_list) return failure(Code::retry, "setting an old partition aside");
@@ -313,6 +318,10 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
     hosted_.erase(taken);
   }
   if (request.create == 0) return failure(Code::not_found, "looking for a partition");
+  // What the checkpoints say of an older partition of this name must not be believed of the new one.
+  if (directory_.is_checkpointed(name, key.partition)) {
+    if (Result<void> written = write_checkpoints(); !written) return std::unexpected(written.error());
+  }
   Result<std::string> made = directory_.make_partition(name, key.partition, key.topic_id);
   if (!made) return std::unexpected(made.error());
   Result<std::unique_ptr<partition::Partition>> created =
@@ -323,27 +332,33 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
 
 void Shard::on_delete_partition(Session& session, const api::DeletePartition& request) {
   api::Done answer{.request = request.request};
-  Hosted* const hosted = find(request.partition);
-  if (hosted == nullptr) {
-    reply(session, answer);
-    return;
+  const auto found = hosted_.find(TopicIdPartition{request.partition.topic_id, request.partition.partition});
+  if (found != hosted_.end()) {
+    Result<void> removed = remove(*found->second);
+    if (!removed && removed.error().code != Code::retry) {
+      log_error("partition not deleted name={} reason=\"{}\"", found->second->name, removed.error().text());
+    }
+    if (removed) hosted_.erase(found);
+    answer.code = api::to_code(removed);
   }
-  if (hosted->writing || hosted->syncing || hosted->in_staged_list) {
-    answer.code = static_cast<std::uint16_t>(Code::retry);  // the client asks again; nothing new is staged meanwhile by its own rule
-    reply(session, answer);
-    return;
-  }
-  hosted->deleted = true;
-  fail_lost(*hosted, Code::unknown_partition);
-  Result<void> removed = hosted->partition->close();
-  if (removed) removed = directory_.rename_for_removal(hosted->topic, hosted->key.partition, random_uuid());
-  if (!removed) log_error("partition not deleted name={} reason=\"{}\"", hosted->name, removed.error().text());
-  forget_files(*hosted);
-  std::erase(unsynced_, hosted);
-  hosted_.erase(hosted->key);
   partitions_.set(hosted_.size());
-  answer.code = api::to_code(removed);
   reply(session, answer);
+}
+
+// Until it has succeeded the client asks again: a partition that has lost its name but not yet durably stays, as deleted.
+Result<void> Shard::remove(Hosted& hosted) {
+  if (hosted.writing || hosted.syncing || hosted.in_staged_list) return failure(Code::retry, "deleting a partition that is busy");
+  if (!hosted.deleted) {
+    Result<std::string> renamed = directory_.rename_for_removal(hosted.topic, hosted.key.partition, random_uuid());
+    if (!renamed) return std::unexpected(renamed.error());
+    hosted.removed_path = std::move(*renamed);
+    hosted.deleted = true;
+    std::erase(unsynced_, &hosted);
+    hosted.in_unsynced_list = false;
+    fail_lost(hosted, Code::unknown_partition);
+    forget_files(hosted);
+  }
+  return directory_.finish_removal(hosted.removed_path);
 }
 
 void Shard::on_append(Session& session, const api::Append& request) {
@@ -532,6 +547,7 @@ void Shard::on_written(Hosted& hosted, std::int64_t result) {
     hosted.partition->on_write_failed(io_.wall_clock_ms());
     return fail_lost(hosted, result == -ENOSPC ? Code::disk_full : Code::io_failed);
   }
+  if (hosted.partition->failed()) return fail_unsafe(hosted);
   if (settings_.durability == Durability::memory) return advance(hosted, log.written_end());
   if (!hosted.in_unsynced_list) {
     hosted.in_unsynced_list = true;
@@ -549,7 +565,8 @@ void Shard::start_syncs() {
       continue;
     }
     hosted->in_unsynced_list = false;
-    if (!hosted->partition->log().needs_sync()) continue;  // the sync that was in flight when it was listed was enough
+    // The sync that was in flight when it was listed may have been enough; after a failed one no other helps.
+    if (hosted->partition->failed() || !hosted->partition->log().needs_sync()) continue;
     hosted->syncing = true;
     ++in_flight_;
     syncs_.add();
@@ -563,8 +580,8 @@ void Shard::on_synced(Hosted& hosted, std::int64_t result) {
   if (result < 0) {
     log_error("sync failed partition={} error=\"{}\"", hosted.name, std::strerror(static_cast<int>(-result)));
     hosted.partition->on_sync_failed();
-    return fail_lost(hosted, Code::io_failed);
   }
+  if (hosted.partition->failed()) return fail_unsafe(hosted);
   if (settings_.durability == Durability::disk) advance(hosted, hosted.partition->log().durable_end());
 }
 
@@ -614,6 +631,12 @@ bool Shard::answer_fired(Session& session) {
   return answered;
 }
 
+// After a failed sync nothing that comes later can be safe. What is still to be written is read from the clients' memory, which they
+// use again once they are answered: so the last write answers all.
+void Shard::fail_unsafe(Hosted& hosted) {
+  if (!hosted.writing && !hosted.in_staged_list) fail_lost(hosted, Code::io_failed);
+}
+
 // What waited for bytes that will never be safe, or for a partition that goes, is told so.
 void Shard::fail_lost(Hosted& hosted, Code code) {
   partition::Waiters& waiters = hosted.partition->waiters();
@@ -637,10 +660,11 @@ Result<void> Shard::write_checkpoints() {
   std::vector<PartitionCheckpoint> checkpoints;
   checkpoints.reserve(hosted_.size());
   for (const auto& [key, hosted] : hosted_) {
+    if (hosted->deleted) continue;
     const partition::Partition& partition = *hosted->partition;
     checkpoints.push_back({.topic = hosted->topic,
                            .partition = key.partition,
-                           .recovery_point = partition.log().durable_end(),
+                           .recovery_point = partition.log().recovery_point(),
                            .log_start_offset = partition.log_start_offset(),
                            .high_watermark = partition.high_watermark()});
   }
@@ -651,7 +675,7 @@ void Shard::on_checkpoint_due() {
   if (Result<void> written = write_checkpoints(); !written) log_warning("checkpoints not written reason=\"{}\"", written.error().text());
   // With durability=memory nothing else makes bytes durable: this bounds what recovery has to read again.
   for (auto& [key, hosted] : hosted_) {
-    if (settings_.durability != Durability::memory || hosted->in_unsynced_list || !hosted->partition->log().needs_sync()) continue;
+    if (settings_.durability != Durability::memory || hosted->deleted || hosted->in_unsynced_list || !hosted->partition->log().needs_sync()) continue;
     hosted->in_unsynced_list = true;
     unsynced_.push_back(hosted.get());
   }
@@ -672,7 +696,7 @@ void Shard::stop() {
   if (state_ != State::running) return;
   state_ = State::stopping;
   for (auto& [key, hosted] : hosted_) {
-    if (hosted->in_unsynced_list || !hosted->partition->log().needs_sync()) continue;
+    if (hosted->deleted || hosted->in_unsynced_list || !hosted->partition->log().needs_sync()) continue;
     hosted->in_unsynced_list = true;
     unsynced_.push_back(hosted.get());
   }
@@ -681,6 +705,7 @@ void Shard::stop() {
 void Shard::finish_stop() {
   bool clean = true;
   for (auto& [key, hosted] : hosted_) {
+    if (hosted->deleted) continue;
     if (Result<void> closed = hosted->partition->close(); !closed) {
       log_error("partition not closed name={} reason=\"{}\"", hosted->name, closed.error().text());
       clean = false;

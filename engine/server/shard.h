@@ -76,6 +76,7 @@ class Shard {
   Result<partition::PlannedRead> plan(Hosted& hosted, const api::Read& request) const;
 
   Hosted* find(const api::Partition& partition);
+  Result<void> remove(Hosted& hosted);
   Result<Hosted*> find_or_create(const api::SetRole& request, const std::string& name, const log::LogConfig& config);
   Hosted& host(const TopicIdPartition& key, std::string name, std::unique_ptr<partition::Partition> partition);
 
@@ -84,6 +85,7 @@ class Shard {
   void on_written(Hosted& hosted, std::int64_t result);
   void on_synced(Hosted& hosted, std::int64_t result);
   void advance(Hosted& hosted, Offset safe_end);
+  void fail_unsafe(Hosted& hosted);
   void fail_lost(Hosted& hosted, Code code);
   void forget_files(const Hosted& hosted);
   void tell_file_gone(std::uint64_t file_id);

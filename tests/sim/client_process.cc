@@ -68,7 +68,7 @@ void ClientProcess::on_power_cut() {
 }
 
 bool ClientProcess::step() {
-  if (link_closed_) drop_session();
+  if (link_closed_) restart();  // see ClientProcess::restart: the engine may still be reading the old memory
   api_.wake();
   bool worked = api_.poll();
   if (identified_) {

@@ -65,6 +65,7 @@ void Producer::act() {
     const std::size_t index = random.below(acknowledged_.size());
     Batch& batch = *acknowledged_[index];
     if (index + 1 == acknowledged_.size() || !may_have_forgotten(batch)) {
+      batch.is_newest = index + 1 == acknowledged_.size();
       window_.push_back(std::move(acknowledged_[index]));
       acknowledged_.clear();
       send(batch);
@@ -132,7 +133,8 @@ bool Producer::send(Batch& batch) {
   request.arena_offset = chunk->offset;
   request.length = static_cast<std::uint32_t>(batch.bytes.size());
   request.wait = random.one_in(2) ? api::Wait::local : api::Wait::high_watermark;
-  client_.schedule().note("append batch={:x} sequence={}", batch.sent->id, batch.sent->base_sequence);
+  client_.schedule().note("append batch={:x} producer={} sequence={}", batch.sent->id, batch.sent->producer_id,
+                          batch.sent->base_sequence);
   client_.api().append(request, batch.call);
   return true;
 }
@@ -191,8 +193,10 @@ void Producer::on_out_of_order(Batch& batch) {
     return !each->acknowledged && each->sent->base_sequence < batch.sent->base_sequence;
   });
   if (!is_first) return;  // one before it is missing; all are sent again
-  const bool is_last = window_.back().get() == &batch;
-  if (batch.acknowledged || !may_have_forgotten(batch) || (is_last && window_max_ == 1)) {
+  // Of one that was acknowledged and is not the newest, or has others of the window behind it, nothing may be known any
+  // more.
+  const bool is_newest = batch.acknowledged ? batch.is_newest : window_max_ == 1;
+  if (is_newest || !may_have_forgotten(batch)) {
     client_.schedule().fail("sequence {} of producer {} was called out of order", batch.sent->base_sequence,
                             producer_id_);
   }
@@ -208,7 +212,8 @@ void Producer::settle() {
     Batch& batch = *window_.front();
     if (!batch.acknowledged && idempotent_) break;
     // One that was sent again is not the last one any more.
-    if (idempotent_ && batch.times_acknowledged == 1) acknowledged_.push_back(std::move(window_.front()));
+    if (idempotent_ && batch.times_acknowledged == 1 && !batch.failed)
+      acknowledged_.push_back(std::move(window_.front()));
     if (acknowledged_.size() > kRememberedBatches) acknowledged_.pop_front();
     window_.pop_front();
   }

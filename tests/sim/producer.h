@@ -30,6 +30,7 @@ class Producer final : public Actor {
     bool in_flight = false;
     bool acknowledged = false;
     int times_acknowledged = 0;
+    bool is_newest = false;  // sent again while nothing newer had been acknowledged
     bool failed = false;
     bool given_up = false;            // its producer began anew; only its answer is awaited
     std::uint64_t first_sent_in = 0;  // the engine's incarnation

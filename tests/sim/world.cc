@@ -77,11 +77,18 @@ bool World::run_until(Instant end) {
       engine_.reset();
       last_ending_ = Ending::stopped;
       history_.audit(disk_, kDataDirectory, last_ending_);
-      if (!stopping_) schedule_.after(Duration{1000}, [this] { start_engine(); });
+      if (!stopping_) plan_start(Duration{1000});
     }
     if (!schedule_.run_next()) return true;
   }
   return !schedule_.violation();
+}
+
+// The last plan counts.
+void World::plan_start(Duration delay) {
+  schedule_.after(delay, [this, plan = ++start_plan_] {
+    if (plan == start_plan_) start_engine();
+  });
 }
 
 void World::start_engine() {
@@ -120,7 +127,7 @@ void World::end_engine(Ending ending) {
     for (const auto& client : clients_) client->on_power_cut();
     disk_.cut_power();
   }
-  schedule_.after(Duration{schedule_.random.between(1000, 100'000)}, [this] { start_engine(); });
+  plan_start(Duration{schedule_.random.between(1000, 100'000)});
 }
 
 // Each client that has no session tries again and again, as a Connector does.
@@ -230,6 +237,7 @@ bool World::wait_for_progress() {
 
 void World::stop_and_look() {
   stopping_ = true;
+  ++start_plan_;
   engine_->stop();
   const Instant end = schedule_.now() + kProgressTime;
   while (engine_ != nullptr && schedule_.now() < end) {
@@ -243,7 +251,7 @@ void World::stop_and_look() {
 }
 
 Outcome World::run() {
-  schedule_.after(Duration{0}, [this] { start_engine(); });
+  plan_start(Duration{0});
   plan_next_strike();
   if (run_until(schedule_.now() + Duration{plan_.chaos_ms * 1000})) {
     heal();

@@ -32,9 +32,9 @@ class World {
   bool run_until(Instant end);  // false: a rule was broken
   void strike();
   void plan_next_strike();
+  void plan_start(Duration delay);
   void start_engine();
   void end_engine(Ending ending);
-  void crash_midway(bool while_starting);
   void connect_clients();
   void heal();
   bool wait_for_progress();
@@ -54,6 +54,7 @@ class World {
   std::unique_ptr<EngineProcess> engine_;
   Ending last_ending_ = Ending::killed;
   bool stopping_ = false;
+  std::uint64_t start_plan_ = 0;
   bool calm_ = false;  // no more faults
   std::uint64_t restarts_ = 0;
 };
