@@ -320,6 +320,13 @@ Result<Offset> Log::scan(Offset from, bool gaps_are_losses) {
     const bool follows =
         i == first || (segment.base_offset() >= end && !(gaps_are_losses && segment.base_offset() > end));
     const std::uint64_t size = segment.size();
+    if (!follows && size == 0 && segment.base_offset() < end) {
+      // Made in vain by a roll that failed, and not removed then: what comes after it was written without it.
+      if (auto done = segment.remove(); !done) return std::unexpected(done.error());
+      forget(segment);
+      segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(i--));
+      continue;
+    }
     if (follows) {
       Result<Offset> scanned = scan_segment(segment, segment.base_offset());
       if (!scanned) return scanned;

@@ -21,7 +21,8 @@ Offset offset_of(const log::OffsetCheckpoint& checkpoint, const std::string& top
   return found == checkpoint.end() ? 0 : found->second;
 }
 
-// A checkpoint that cannot be read costs time (everything is scanned), never records: it is no reason to refuse the directory.
+// A checkpoint that cannot be read costs time (everything is scanned), never records: it is no reason to refuse the
+// directory.
 log::OffsetCheckpoint read_or_empty(io::Files& files, const std::string& path) {
   Result<log::OffsetCheckpoint> checkpoint = log::read_offset_checkpoint(files, path);
   if (checkpoint) return std::move(*checkpoint);
@@ -32,10 +33,12 @@ log::OffsetCheckpoint read_or_empty(io::Files& files, const std::string& path) {
 }  // namespace
 
 Result<std::vector<FoundPartition>> DataDirectory::load() {
-  // Kafka's cleaner makes this file with its first start, and notes in it which partitions it has cleaned. Where it has, a segment may
-  // end early and lack nothing.
-  const Result<log::OffsetCheckpoint> cleaned = log::read_offset_checkpoint(files_, path_ + "/" + std::string(log::kCleanerOffsetFile));
-  const log::OffsetCheckpoint recovery_points = read_or_empty(files_, path_ + "/" + std::string(log::kRecoveryPointFile));
+  // Kafka's cleaner makes this file with its first start, and notes in it which partitions it has cleaned. Where it
+  // has, a segment may end early and lack nothing.
+  const Result<log::OffsetCheckpoint> cleaned =
+      log::read_offset_checkpoint(files_, path_ + "/" + std::string(log::kCleanerOffsetFile));
+  const log::OffsetCheckpoint recovery_points =
+      read_or_empty(files_, path_ + "/" + std::string(log::kRecoveryPointFile));
   const log::OffsetCheckpoint starts = read_or_empty(files_, path_ + "/" + std::string(log::kLogStartOffsetFile));
   for (const log::OffsetCheckpoint* checkpoint : {&recovery_points, &starts}) {
     for (const auto& [key, offset] : *checkpoint) checkpointed_.insert(key);
@@ -56,7 +59,8 @@ Result<std::vector<FoundPartition>> DataDirectory::load() {
     const std::string path = path_ + "/" + entry.name;
     if (parsed->state == log::DirectoryState::deleted) to_remove_.push_back(path);
     if (parsed->state != log::DirectoryState::current) continue;
-    FoundPartition partition{.topic = parsed->topic, .partition = parsed->partition, .path = path, .topic_id = {}, .hints = {}};
+    FoundPartition partition{
+        .topic = parsed->topic, .partition = parsed->partition, .path = path, .topic_id = {}, .hints = {}};
     const std::string metadata_path = path + "/" + std::string(log::kPartitionMetadataFile);
     if (files_.exists(metadata_path)) {
       const Result<std::string> content = io::read_file(files_, metadata_path);
@@ -100,10 +104,12 @@ Result<void> DataDirectory::identify(std::string_view cluster_id, BrokerId node_
 }
 
 std::string DataDirectory::partition_path(std::string_view topic, std::int32_t partition) const {
-  return path_ + "/" + log::partition_directory_name({.topic = std::string(topic), .partition = partition, .unique_id = {}});
+  return path_ + "/" +
+         log::partition_directory_name({.topic = std::string(topic), .partition = partition, .unique_id = {}});
 }
 
-Result<std::string> DataDirectory::make_partition(std::string_view topic, std::int32_t partition, const Uuid& topic_id) {
+Result<std::string> DataDirectory::make_partition(std::string_view topic, std::int32_t partition,
+                                                  const Uuid& topic_id) {
   const std::string path = partition_path(topic, partition);
   Result<void> made = files_.make_directory(path);
   if (!made && made.error().code != Code::exists) return std::unexpected(made.error());
@@ -120,14 +126,17 @@ Result<void> DataDirectory::note_topic_id(const std::string& partition_path, con
 
 Result<std::string> DataDirectory::rename(std::string_view topic, std::int32_t partition, log::DirectoryState state,
                                           const Uuid& unique) {
-  const std::string to = path_ + "/" +
-                         log::partition_directory_name({.topic = std::string(topic), .partition = partition, .state = state, .unique_id = hex(unique)});
+  const std::string to =
+      path_ + "/" +
+      log::partition_directory_name(
+          {.topic = std::string(topic), .partition = partition, .state = state, .unique_id = hex(unique)});
   Result<void> renamed = files_.rename(partition_path(topic, partition), to);
   if (!renamed) return std::unexpected(renamed.error());
   return to;
 }
 
-Result<std::string> DataDirectory::rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique) {
+Result<std::string> DataDirectory::rename_for_removal(std::string_view topic, std::int32_t partition,
+                                                      const Uuid& unique) {
   return rename(topic, partition, log::DirectoryState::deleted, unique);
 }
 
@@ -149,7 +158,8 @@ bool DataDirectory::remove_some() {
   Result<void> removed = entries ? Result<void>{} : std::unexpected(entries.error());
   if (entries && !entries->empty()) removed = files_.remove(directory + "/" + entries->front().name);
   if (entries && entries->empty()) removed = files_.remove_directory(directory);
-  if (!removed) log_warning("deleted partition not removed directory={} reason=\"{}\"", directory, removed.error().text());
+  if (!removed)
+    log_warning("deleted partition not removed directory={} reason=\"{}\"", directory, removed.error().text());
   if (!removed || entries->empty()) to_remove_.pop_back();
   return !to_remove_.empty();
 }
@@ -166,10 +176,15 @@ Result<void> DataDirectory::write_checkpoints(const std::vector<PartitionCheckpo
   }
   // Until all three are written the old entries may be there.
   for (const auto& [key, offset] : recovery_points) checkpointed_.insert(key);
-  Result<void> written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kRecoveryPointFile), recovery_points);
-  if (written) written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kLogStartOffsetFile), starts);
-  if (written) written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kReplicationOffsetFile), high_watermarks);
-  if (written) std::erase_if(checkpointed_, [&](const log::TopicPartition& key) { return !recovery_points.contains(key); });
+  Result<void> written =
+      log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kRecoveryPointFile), recovery_points);
+  if (written)
+    written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kLogStartOffsetFile), starts);
+  if (written)
+    written =
+        log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kReplicationOffsetFile), high_watermarks);
+  if (written)
+    std::erase_if(checkpointed_, [&](const log::TopicPartition& key) { return !recovery_points.contains(key); });
   return written;
 }
 

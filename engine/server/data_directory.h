@@ -1,6 +1,6 @@
-// DataDirectory: what belongs to the directory as a whole, in Kafka's files: the lock, meta.properties, the checkpoints of all
-// partitions, the clean-shutdown mark, and the directories that wait for their removal. No sub-directories of our own: Kafka refuses
-// to start on a data directory with a name that is not a partition's.
+// DataDirectory: what belongs to the directory as a whole, in Kafka's files: the lock, meta.properties, the checkpoints
+// of all partitions, the clean-shutdown mark, and the directories that wait for their removal. No sub-directories of
+// our own: Kafka refuses to start on a data directory with a name that is not a partition's.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class DataDirectory {
  public:
   DataDirectory(io::Files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  // Reads everything; takes the clean-shutdown mark away, since from here on it would be a lie. Errors: not_found, corrupt, io_failed.
+  // Reads everything; takes the clean-shutdown mark away, since from here on it would be a lie. Errors: not_found,
+  // corrupt, io_failed.
   Result<std::vector<FoundPartition>> load();
 
   // Compares with meta.properties, or writes it when there is none. Error: mismatch.
@@ -50,7 +51,8 @@ class DataDirectory {
   Result<std::string> make_partition(std::string_view topic, std::int32_t partition, const Uuid& topic_id);
   // Notes the topic id of an adopted directory that had none.
   Result<void> note_topic_id(const std::string& partition_path, const Uuid& topic_id);
-  // Renames to `-delete` and returns the new path; finish_removal makes that durable, may be tried again, and has the files removed later.
+  // Renames to `-delete` and returns the new path; finish_removal makes that durable, may be tried again, and has the
+  // files removed later.
   Result<std::string> rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique);
   Result<void> finish_removal(const std::string& renamed_path);
   // Renames to `-stray`, durably, to be kept for a person to look at.
@@ -64,7 +66,8 @@ class DataDirectory {
   Result<void> mark_clean();
 
  private:
-  Result<std::string> rename(std::string_view topic, std::int32_t partition, log::DirectoryState state, const Uuid& unique);
+  Result<std::string> rename(std::string_view topic, std::int32_t partition, log::DirectoryState state,
+                             const Uuid& unique);
 
   io::Files& files_;
   std::string path_;

@@ -13,7 +13,8 @@ namespace {
 
 // Of aborted transactions one plan names at most this many; a read that overlaps more is cut shorter.
 constexpr std::size_t kAbortedMax = 512;
-constexpr std::size_t kReplyBytesMax = ipc::record_space(sizeof(api::ReadPlan) + kAbortedMax * sizeof(api::AbortedRange));
+constexpr std::size_t kReplyBytesMax =
+    ipc::record_space(sizeof(api::ReadPlan) + kAbortedMax * sizeof(api::AbortedRange));
 // The answer to an append comes later and has its room in the ring kept from the start.
 constexpr std::size_t kOwedBytes = ipc::record_space(sizeof(api::Appended));
 constexpr int kRecordsPerTurnMax = 4096;
@@ -28,13 +29,13 @@ struct Shard::Session {
   std::uint64_t id = 0;
   std::unique_ptr<ipc::Link> link;
   bool identified = false;
-  std::size_t owed_bytes = 0;                             // of ring space, for appends whose answers are still to come
+  std::size_t owed_bytes = 0;  // of ring space, for appends whose answers are still to come
   std::unordered_set<std::uint64_t> files_passed;
-  // No room is kept for the answers to watches: they may wait for ever, and what would make room (an append, a cancel) waits in
-  // the ring. Those that have fired are answered when there is room.
-  std::unordered_map<std::uint64_t, api::Read> watched;   // by request
+  // No room is kept for the answers to watches: they may wait for ever, and what would make room (an append, a cancel)
+  // waits in the ring. Those that have fired are answered when there is room.
+  std::unordered_map<std::uint64_t, api::Read> watched;  // by request
   std::deque<api::Read> fired;
-  std::vector<std::uint64_t> gone_files;                  // to be told when there is room
+  std::vector<std::uint64_t> gone_files;  // to be told when there is room
 };
 
 struct Shard::Hosted {
@@ -84,6 +85,7 @@ Shard::~Shard() {
 Result<void> Shard::load() {
   Result<std::vector<FoundPartition>> found = directory_.load();
   if (!found) return std::unexpected(found.error());
+  bool lost_below_checkpoint = false;
   for (FoundPartition& each : *found) {
     Result<std::unique_ptr<partition::Partition>> opened = partition::Partition::open(
         io_.files(), each.path, log::LogConfig{}, each.hints, settings_.producer_expiration_ms, io_.wall_clock_ms());
@@ -91,7 +93,9 @@ Result<void> Shard::load() {
       log_error("partition not opened directory={} reason=\"{}\"", each.path, opened.error().text());
       return std::unexpected(opened.error());
     }
-    // An adopted directory may not tell its topic's id; until the controller names one, it waits under an id that nobody knows.
+    lost_below_checkpoint |= (*opened)->log().end_offset() < each.hints.recovery_point;
+    // An adopted directory may not tell its topic's id; until the controller names one, it waits under an id that
+    // nobody knows.
     const bool has_topic_id = !each.topic_id.is_zero();
     const TopicIdPartition key{has_topic_id ? each.topic_id : random_uuid(), each.partition};
     Hosted& hosted = host(key, each.topic, std::move(*opened));
@@ -99,13 +103,18 @@ Result<void> Shard::load() {
     log_debug("partition opened name={} start={} end={}", hosted.name, hosted.partition->log_start_offset(),
               hosted.partition->log().end_offset());
   }
+  // A recovery point above an end would hide what is written there next from the recovery after this one.
+  if (lost_below_checkpoint) {
+    if (Result<void> written = write_checkpoints(); !written) return written;
+  }
   io_.arm(checkpoint_timer_, io_.now() + std::chrono::milliseconds(settings_.checkpoint_interval_ms));
   io_.arm(expiry_timer_, io_.now() + std::chrono::milliseconds(settings_.producer_expiration_check_interval_ms));
   io_.arm(removal_timer_, io_.now() + std::chrono::milliseconds(settings_.file_delete_delay_ms));
   return {};
 }
 
-Shard::Hosted& Shard::host(const TopicIdPartition& key, std::string topic, std::unique_ptr<partition::Partition> partition) {
+Shard::Hosted& Shard::host(const TopicIdPartition& key, std::string topic,
+                           std::unique_ptr<partition::Partition> partition) {
   auto hosted = std::make_unique<Hosted>();
   hosted->shard = this;
   hosted->key = key;
@@ -139,7 +148,8 @@ void Shard::end_session(std::uint64_t id) {
   sessions_open_.set(sessions_.size());
 }
 
-// Batches staged from a session's arena are written from there: the mapping stays until nothing is staged or being written.
+// Batches staged from a session's arena are written from there: the mapping stays until nothing is staged or being
+// written.
 void Shard::release_ended_sessions() {
   if (!ended_sessions_.empty() && staged_.empty() && in_flight_ == 0) ended_sessions_.clear();
 }
@@ -192,7 +202,8 @@ bool Shard::prepare_to_sleep() {
     const bool is_asked = !session->link->consumer().prepare_to_sleep();
     if (!is_asked && session->fired.empty()) continue;
     if (has_room(*session)) return false;
-    // Requests or watches wait, but there is no room for their answers, and nobody rings when the client has made some: look again soon.
+    // Requests or watches wait, but there is no room for their answers, and nobody rings when the client has made some:
+    // look again soon.
     io_.arm(room_timer_, io_.now() + Duration{200});
   }
   return true;
@@ -208,7 +219,8 @@ bool Shard::has_room(Session& session) {
 
 template <class T>
 bool Shard::reply(Session& session, const T& record) {
-  std::byte* const space = session.link->producer().reserve(static_cast<std::uint32_t>(api::type_of<T>()), sizeof record);
+  std::byte* const space =
+      session.link->producer().reserve(static_cast<std::uint32_t>(api::type_of<T>()), sizeof record);
   if (space == nullptr) return false;
   std::memcpy(space, &record, sizeof record);
   return true;
@@ -226,22 +238,32 @@ void Shard::dispatch(Session& session, const ipc::RingRecord& record) {
   const auto type = static_cast<api::Type>(record.type);
   if (!session.identified && type != api::Type::identify) return;
   switch (type) {
-    case api::Type::identify: return take(session, record, &Shard::on_identify);
-    case api::Type::set_role: return take(session, record, &Shard::on_set_role);
-    case api::Type::delete_partition: return take(session, record, &Shard::on_delete_partition);
-    case api::Type::append: return take(session, record, &Shard::on_append);
-    case api::Type::read: return take(session, record, &Shard::on_read);
-    case api::Type::cancel: return take(session, record, &Shard::on_cancel);
-    case api::Type::list_offset: return take(session, record, &Shard::on_list_offset);
-    case api::Type::end_of_epoch: return take(session, record, &Shard::on_end_of_epoch);
-    case api::Type::forget_file: return take(session, record, &Shard::on_forget_file);
+    case api::Type::identify:
+      return take(session, record, &Shard::on_identify);
+    case api::Type::set_role:
+      return take(session, record, &Shard::on_set_role);
+    case api::Type::delete_partition:
+      return take(session, record, &Shard::on_delete_partition);
+    case api::Type::append:
+      return take(session, record, &Shard::on_append);
+    case api::Type::read:
+      return take(session, record, &Shard::on_read);
+    case api::Type::cancel:
+      return take(session, record, &Shard::on_cancel);
+    case api::Type::list_offset:
+      return take(session, record, &Shard::on_list_offset);
+    case api::Type::end_of_epoch:
+      return take(session, record, &Shard::on_end_of_epoch);
+    case api::Type::forget_file:
+      return take(session, record, &Shard::on_forget_file);
     case api::Type::done:
     case api::Type::role_set:
     case api::Type::appended:
     case api::Type::read_plan:
     case api::Type::offset_listed:
     case api::Type::epoch_ended:
-    case api::Type::file_gone: return;
+    case api::Type::file_gone:
+      return;
   }
 }
 
@@ -273,7 +295,8 @@ void Shard::on_set_role(Session& session, const api::SetRole& request) {
 
   Result<Hosted*> hosted = failure(Code::invalid_argument, "setting a role");
   if (is_sound(request.partition) && log::is_valid_topic_name(name)) hosted = find_or_create(request, name, config);
-  Result<void> led = hosted ? (*hosted)->partition->become_leader(request.leader_epoch) : std::unexpected(hosted.error());
+  Result<void> led =
+      hosted ? (*hosted)->partition->become_leader(request.leader_epoch) : std::unexpected(hosted.error());
   if (led) {
     partition::Partition& partition = *(*hosted)->partition;
     partition.log().set_config(config);
@@ -293,22 +316,26 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
   const std::string path = directory_.partition_path(name, key.partition);
   if (hosted_.contains(key)) return failure(Code::retry, "making a partition while its old one is being deleted");
 
-  // The name may be taken by an adopted directory without an id, which becomes this topic's, or by an older topic of the same name.
+  // The name may be taken by an adopted directory without an id, which becomes this topic's, or by an older topic of
+  // the same name.
   const auto taken = std::find_if(hosted_.begin(), hosted_.end(), [&](const auto& each) {
     return each.second->topic == name && each.second->key.partition == key.partition && !each.second->deleted;
   });
   if (taken != hosted_.end()) {
     std::unique_ptr<Hosted>& old = taken->second;
     if (!old->has_topic_id) {
-      if (Result<void> noted = directory_.note_topic_id(path, key.topic_id); !noted) return std::unexpected(noted.error());
+      if (Result<void> noted = directory_.note_topic_id(path, key.topic_id); !noted)
+        return std::unexpected(noted.error());
       auto node = hosted_.extract(taken);
       node.key() = key;
       node.mapped()->key = key;
       node.mapped()->has_topic_id = true;
       return hosted_.insert(std::move(node)).position->second.get();
     }
-    if (old->writing || old->syncing || old->in_staged_list) return failure(Code::retry, "setting an old partition aside");
-    log_warning("partition set aside name={} topic_id={} reason=\"a new topic has its name\"", old->name, old->key.topic_id.text());
+    if (old->writing || old->syncing || old->in_staged_list)
+      return failure(Code::retry, "setting an old partition aside");
+    log_warning("partition set aside name={} topic_id={} reason=\"a new topic has its name\"", old->name,
+                old->key.topic_id.text());
     if (Result<void> closed = old->partition->close(); !closed) return std::unexpected(closed.error());
     if (Result<void> renamed = directory_.rename_as_stray(name, key.partition, random_uuid()); !renamed) {
       return std::unexpected(renamed.error());
@@ -345,9 +372,11 @@ void Shard::on_delete_partition(Session& session, const api::DeletePartition& re
   reply(session, answer);
 }
 
-// Until it has succeeded the client asks again: a partition that has lost its name but not yet durably stays, as deleted.
+// Until it has succeeded the client asks again: a partition that has lost its name but not yet durably stays, as
+// deleted.
 Result<void> Shard::remove(Hosted& hosted) {
-  if (hosted.writing || hosted.syncing || hosted.in_staged_list) return failure(Code::retry, "deleting a partition that is busy");
+  if (hosted.writing || hosted.syncing || hosted.in_staged_list)
+    return failure(Code::retry, "deleting a partition that is busy");
   if (!hosted.deleted) {
     Result<std::string> renamed = directory_.rename_for_removal(hosted.topic, hosted.key.partition, random_uuid());
     if (!renamed) return std::unexpected(renamed.error());
@@ -368,7 +397,8 @@ void Shard::on_append(Session& session, const api::Append& request) {
   Hosted* const hosted = find(request.partition);
   if (hosted == nullptr) return refuse(Code::unknown_partition);
   const Bytes arena = session.link->arena();
-  if (request.arena_offset > arena.size() || request.length > arena.size() - request.arena_offset) return refuse(Code::corrupt);
+  if (request.arena_offset > arena.size() || request.length > arena.size() - request.arena_offset)
+    return refuse(Code::corrupt);
 
   partition::Partition& partition = *hosted->partition;
   const Bytes batch = arena.subspan(request.arena_offset, request.length);
@@ -417,7 +447,8 @@ void Shard::on_read(Session& session, const api::Read& request) {
   reads_.add();
   Hosted* const hosted = find(request.partition);
   if (hosted != nullptr) return reply_read(session, *hosted, request, false);
-  reply(session, api::ReadPlan{.request = request.request, .code = static_cast<std::uint16_t>(Code::unknown_partition)});
+  reply(session,
+        api::ReadPlan{.request = request.request, .code = static_cast<std::uint16_t>(Code::unknown_partition)});
 }
 
 void Shard::reply_read(Session& session, Hosted& hosted, const api::Read& request, bool moved) {
@@ -445,7 +476,8 @@ void Shard::reply_read(Session& session, Hosted& hosted, const api::Read& reques
     answer.aborted_count = static_cast<std::uint32_t>(planned->aborted.size());
     planned_bytes_.add(answer.length);
     const bool wants_more = request.watch_from != kNoOffset && planned->readable_end <= request.watch_from;
-    if (!moved && wants_more && planned->diverging.leader_epoch == kNoLeaderEpoch && session.watched.size() < kWatchesMax) {
+    if (!moved && wants_more && planned->diverging.leader_epoch == kNoLeaderEpoch &&
+        session.watched.size() < kWatchesMax) {
       partition.waiters().watch({.beyond = request.watch_from,
                                  .committed_only = request.isolation == api::Isolation::read_committed,
                                  .token = {session.id, request.request}});
@@ -473,7 +505,8 @@ Result<void> Shard::pass_file(Session& session, const log::Extent& extent) {
 
 void Shard::on_cancel(Session& session, const api::Cancel& request) {
   if (session.watched.erase(request.request) == 0) return;  // it has fired already
-  if (Hosted* const hosted = find(request.partition)) hosted->partition->waiters().cancel_watch({session.id, request.request});
+  if (Hosted* const hosted = find(request.partition))
+    hosted->partition->waiters().cancel_watch({session.id, request.request});
 }
 
 void Shard::on_list_offset(Session& session, const api::ListOffset& request) {
@@ -508,7 +541,9 @@ void Shard::on_end_of_epoch(Session& session, const api::EndOfEpoch& request) {
   reply(session, answer);
 }
 
-void Shard::on_forget_file(Session& session, const api::ForgetFile& request) { session.files_passed.erase(request.file_id); }
+void Shard::on_forget_file(Session& session, const api::ForgetFile& request) {
+  session.files_passed.erase(request.file_id);
+}
 
 void Shard::forget_files(const Hosted& hosted) {
   for (const log::SegmentInfo& segment : hosted.partition->log().segments()) tell_file_gone(segment.file_id);
@@ -625,14 +660,16 @@ bool Shard::answer_fired(Session& session) {
     if (Hosted* const hosted = find(request.partition)) {
       reply_read(session, *hosted, request, true);
     } else {
-      reply(session, api::ReadPlan{.request = request.request, .code = static_cast<std::uint16_t>(Code::unknown_partition), .moved = 1});
+      reply(session,
+            api::ReadPlan{
+                .request = request.request, .code = static_cast<std::uint16_t>(Code::unknown_partition), .moved = 1});
     }
   }
   return answered;
 }
 
-// After a failed sync nothing that comes later can be safe. What is still to be written is read from the clients' memory, which they
-// use again once they are answered: so the last write answers all.
+// After a failed sync nothing that comes later can be safe. What is still to be written is read from the clients'
+// memory, which they use again once they are answered: so the last write answers all.
 void Shard::fail_unsafe(Hosted& hosted) {
   if (!hosted.writing && !hosted.in_staged_list) fail_lost(hosted, Code::io_failed);
 }
@@ -672,10 +709,13 @@ Result<void> Shard::write_checkpoints() {
 }
 
 void Shard::on_checkpoint_due() {
-  if (Result<void> written = write_checkpoints(); !written) log_warning("checkpoints not written reason=\"{}\"", written.error().text());
+  if (Result<void> written = write_checkpoints(); !written)
+    log_warning("checkpoints not written reason=\"{}\"", written.error().text());
   // With durability=memory nothing else makes bytes durable: this bounds what recovery has to read again.
   for (auto& [key, hosted] : hosted_) {
-    if (settings_.durability != Durability::memory || hosted->deleted || hosted->in_unsynced_list || !hosted->partition->log().needs_sync()) continue;
+    if (settings_.durability != Durability::memory || hosted->deleted || hosted->in_unsynced_list ||
+        !hosted->partition->log().needs_sync())
+      continue;
     hosted->in_unsynced_list = true;
     unsynced_.push_back(hosted.get());
   }
@@ -689,7 +729,8 @@ void Shard::on_expiry_due() {
 
 void Shard::on_removal_due() {
   const bool more = directory_.remove_some();
-  io_.arm(removal_timer_, io_.now() + (more ? Duration{1000} : Duration{std::chrono::milliseconds(settings_.file_delete_delay_ms)}));
+  io_.arm(removal_timer_,
+          io_.now() + (more ? Duration{1000} : Duration{std::chrono::milliseconds(settings_.file_delete_delay_ms)}));
 }
 
 void Shard::stop() {

@@ -1,6 +1,6 @@
-// Shard: one thread's share of the engine. It owns its partitions outright and talks to clients over links. One turn of its work:
-// drain the rings, let partitions act, write each touched partition's batches with one gathered call, start the syncs that
-// durability asks for, publish all answers once. Everything it knows of the world comes through Io.
+// Shard: one thread's share of the engine. It owns its partitions outright and talks to clients over links. One turn of
+// its work: drain the rings, let partitions act, write each touched partition's batches with one gathered call, start
+// the syncs that durability asks for, publish all answers once. Everything it knows of the world comes through Io.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,12 @@ class Shard {
   Shard(io::Io& io, const Settings& settings, Counters* counters);
   ~Shard();
 
-  // Opens what the data directory holds. Errors: mismatch, corrupt, io_failed; partitions that cannot be opened are an error, too:
-  // a broker that forgets one would accept a new one in its place.
+  // Opens what the data directory holds. Errors: mismatch, corrupt, io_failed; partitions that cannot be opened are an
+  // error, too: a broker that forgets one would accept a new one in its place.
   Result<void> load();
 
-  // A new client. The number names it from now on; end_session when its link broke (the link lives until nothing refers to its arena).
+  // A new client. The number names it from now on; end_session when its link broke (the link lives until nothing refers
+  // to its arena).
   std::uint64_t add_session(std::unique_ptr<ipc::Link> link);
   void end_session(std::uint64_t session);
 
@@ -40,8 +41,8 @@ class Shard {
   bool prepare_to_sleep();
   void wake();
 
-  // Stops taking requests; when what is in flight has ended, writes snapshots and checkpoints, closes the logs and marks the
-  // directory clean. `stopped` tells when.
+  // Stops taking requests; when what is in flight has ended, writes snapshots and checkpoints, closes the logs and
+  // marks the directory clean. `stopped` tells when.
   void stop();
   [[nodiscard]] bool stopped() const { return state_ == State::stopped; }
 

@@ -70,6 +70,7 @@ struct Control::Removal {
   Batch* batch = nullptr;
   std::size_t outcome = 0;
   TopicIdPartition key;
+  std::string topic;
   bool in_flight = false;
   api::Call<api::Done> call;
   void on_removed(const api::Done& answer, Bytes) { control->on_removed(*this, answer); }
@@ -371,24 +372,48 @@ void Control::on_stop_replica(std::uint64_t number, std::int32_t correlation_id,
         return each.second->topic == topic.topic_name && each.first.partition == state.partition_index;
       });
       batch.outcomes.push_back({std::string(topic.topic_name), {}, state.partition_index, ErrorCode::NONE});
+      // One that failed before is tried again for this request.
+      const auto pending = std::find_if(removals_.begin(), removals_.end(), [&](const auto& each) {
+        return each->topic == topic.topic_name && each->key.partition == state.partition_index;
+      });
+      if (pending != removals_.end() && (*pending)->batch == nullptr) {
+        (*pending)->batch = &batch;
+        (*pending)->outcome = batch.outcomes.size() - 1;
+        ++batch.awaited;
+        if (!(*pending)->in_flight) remove(**pending);
+        continue;
+      }
       if (found == roles_.end()) continue;  // not there: as good as deleted
       auto removal = std::make_unique<Removal>();
       removal->control = this;
       removal->batch = &batch;
       removal->outcome = batch.outcomes.size() - 1;
       removal->key = found->first;
+      removal->topic = found->second->topic;
       removal->call.bind<&Removal::on_removed>(removal.get());
-      if (found->second->in_flight) retry_later();  // the role first answers, then the removal is sent
       ++batch.awaited;
       removals_.push_back(std::move(removal));
-      if (!found->second->in_flight) {
-        roles_.erase(found);
-        remove(*removals_.back());
+      if (found->second->in_flight) {
+        retry_later();  // the role first answers, then the removal is sent
+        continue;
       }
+      drop_role(found);
+      remove(*removals_.back());
     }
   }
   --batch.awaited;
   answer_if_complete(batch);
+}
+
+// Whoever waits for the role is told that it does not come.
+void Control::drop_role(std::map<TopicIdPartition, std::unique_ptr<Role>>::iterator at) {
+  const std::unique_ptr<Role> role = std::move(at->second);
+  roles_.erase(at);
+  for (const auto& [batch, outcome] : role->waiting) {
+    batch->outcomes[outcome].error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    --batch->awaited;
+    answer_if_complete(*batch);
+  }
 }
 
 void Control::remove(Removal& removal) {
@@ -402,9 +427,14 @@ void Control::on_removed(Removal& removal, const api::Done& answer) {
   removal.in_flight = false;
   if (answer.code == static_cast<std::uint16_t>(Code::peer_gone)) return;
   if (answer.code == static_cast<std::uint16_t>(Code::retry)) return retry_later();
-  Batch* const batch = removal.batch;
+  Batch* const batch = std::exchange(removal.batch, nullptr);
   const std::size_t outcome = removal.outcome;
-  std::erase_if(removals_, [&](const auto& each) { return each.get() == &removal; });
+  // What could not be deleted stays to be deleted: otherwise the partition would be forgotten with its files there.
+  if (answer.code == api::kOk) {
+    std::erase_if(removals_, [&](const auto& each) { return each.get() == &removal; });
+  } else {
+    retry_later();
+  }
   if (batch == nullptr) return;
   if (answer.code != api::kOk) batch->outcomes[outcome].error = kafka::to_wire(static_cast<Code>(answer.code));
   --batch->awaited;
@@ -451,7 +481,7 @@ void Control::on_retry() {
       retry_later();
       continue;
     }
-    if (role != roles_.end()) roles_.erase(role);
+    if (role != roles_.end()) drop_role(role);
     remove(*removal);
   }
 }

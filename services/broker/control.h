@@ -53,6 +53,7 @@ class Control {
   void on_identified(const api::Done& done, Bytes extra);
   void set_role(Role& role);
   void on_role_set(Role& role, const api::RoleSet& answer);
+  void drop_role(std::map<TopicIdPartition, std::unique_ptr<Role>>::iterator at);
   void remove(Removal& removal);
   void on_removed(Removal& removal, const api::Done& answer);
   void answer_if_complete(Batch& batch);

@@ -22,6 +22,7 @@ void Controller::act() {
     slot_ = i;
     in_flight_ = true;
     if (!slots[i].deleting) return set_role(i);
+    client_.stage().history.on_deleting(slots[i].key());
     api::DeletePartition request;
     request.partition = {slots[i].topic_id, slots[i].partition};
     return client_.api().delete_partition(request, delete_call_);

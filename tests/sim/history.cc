@@ -222,7 +222,7 @@ void History::audit(Disk& disk, const std::string& data_directory, Ending ending
     audit_partition(history, key, *inode, name, ending);
   }
   for (const auto& [key, history] : partitions_) {
-    if (history.created && !history.deleted && !found.contains(key)) {
+    if (history.created && !history.deleting && !found.contains(key)) {
       return schedule_.fail("audit: partition {}-{} is missing", key.topic_id.text(), key.partition);
     }
   }

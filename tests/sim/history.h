@@ -54,6 +54,7 @@ class History {
   void on_not_stored(SentBatch& batch);  // by a full or failing disk: until a restart it is not there
 
   void on_created(const TopicIdPartition& partition) { partitions_[partition].created = true; }
+  void on_deleting(const TopicIdPartition& partition) { partitions_[partition].deleting = true; }
   void on_deleted(const TopicIdPartition& partition) { partitions_[partition].deleted = true; }
   void on_high_watermark(const TopicIdPartition& partition, Offset high_watermark);
   // Bytes that a reader got for a fetch at `position`: whole batches and perhaps a cut one. Returns the offset to go on
@@ -74,6 +75,7 @@ class History {
  private:
   struct Partition {
     bool created = false;
+    bool deleting = false;  // was asked for: it may be there or not
     bool deleted = false;
     std::map<Offset, SentBatch*> seen;
     Offset visible_end = 0;

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Does the simulation find bugs? Plants one after the other into a copy of the sources, builds sim_test there, and expects it to fail.
+#   tests/sim/mutants.sh [SEEDS] [NAME...]      (600 seeds; all mutants)
+# Prints a line for each with the seed that found it. Exit status 1: one was not found, or its place in the sources is gone.
+set -euo pipefail
+root=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
+seeds=${1:-600}
+shift || true
+wanted=" $* "
+work=$(mktemp -d "${TMPDIR:-/tmp}/tailrace-mutants-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/source"
+(cd "$root" && tar cf - --exclude=./build --exclude=./.git --exclude=./tests/golden .) | tar xf - -C "$work/source"
+failed=0
+
+build() { ninja -C "$work/build" -j"$(nproc)" sim_test > "$work/build.log" 2>&1 || { tail -20 "$work/build.log" >&2; return 1; }; }
+
+# mutant NAME FILE PERL-SUBSTITUTION
+mutant() {
+  local name=$1 file=$2 substitution=$3
+  [ "$wanted" = "  " ] || [[ $wanted == *" $name "* ]] || return 0
+  cp "$work/source/$file" "$work/unchanged"
+  perl -0pi -e "$substitution" "$work/source/$file"
+  if cmp -s "$work/unchanged" "$work/source/$file"; then
+    printf '%-28s its place in %s is gone\n' "$name" "$file"
+    failed=1
+    return
+  fi
+  local found
+  if ! build; then
+    found='does not build'
+    failed=1
+  elif timeout 900 "$work/build/sim_test" --seeds "$seeds" > "$work/out" 2>&1; then
+    found="NOT FOUND in $seeds seeds"
+    failed=1
+  else
+    found=$(grep -a -o '^seed [0-9]*: .*' "$work/out" | tail -1 || true)
+    [ -n "$found" ] || found=$(grep -a -o '^seed [0-9]* failed' "$work/out" | tail -1)
+  fi
+  printf '%-28s %s\n' "$name" "$found"
+  cp "$work/unchanged" "$work/source/$file"
+}
+
+cmake -G Ninja -B "$work/build" -S "$work/source" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 > "$work/cmake.log" 2>&1
+build
+"$work/build/sim_test" --seeds 50 > "$work/out" 2>&1 || { tail -3 "$work/out"; echo 'the sources as they are fail' >&2; exit 1; }
+
+shard=engine/server/shard.cc
+mutant acknowledged_early $shard 's/\.end = outcome->end_offset/.end = outcome->base_offset/'
+mutant watermark_when_staged $shard 's/if \(outcome->duplicate\) advance\(\*hosted, partition\.high_watermark\(\)\)/advance(*hosted, partition.log().end_offset())/'
+mutant no_sync $shard 's/if \(settings_\.durability == Durability::memory\) return advance/if (true) return advance/'
+mutant bytes_given_back_early $shard 's/if \(!hosted\.writing && !hosted\.in_staged_list\) fail_lost/fail_lost/'
+mutant stop_during_sync $shard 's/ \|\| !hosted->partition->log\(\)\.needs_sync\(\)\) continue;\n    hosted->syncing/) continue;\n    hosted->syncing/'
+mutant recovery_point_too_high $shard 's/\.recovery_point = partition\.log\(\)\.durable_end\(\)/.recovery_point = partition.log().end_offset()/'
+mutant watch_at_log_end $shard 's/take_readable\(partition\.high_watermark\(\), partition\.last_stable_offset\(\)/take_readable(partition.log().end_offset(), partition.log().end_offset()/'
+mutant no_directory_sync_on_roll engine/log/log.cc 's/  if \(done\) done = files_\.sync_directory\(directory_\);\n  std::erase\(strays_/  std::erase(strays_/'
+mutant no_directory_sync_on_create engine/server/data_directory.cc 's/  if \(made\) made = files_\.sync_directory\(path_\);\n//'
+mutant no_directory_sync_on_delete engine/server/data_directory.cc 's/  if \(Result<void> synced = files_\.sync_directory\(path_\); !synced\) return synced;\n  to_remove_/  to_remove_/'
+mutant window_off_by_one engine/partition/producers.cc 's/if \(state\.batches\.size\(\) == ProducerState::kBatchesMax\)/if (state.batches.size() == ProducerState::kBatchesMax - 1)/'
+mutant producers_forgotten engine/partition/partition.cc 's/producers_\.clear\(\);\n/producers_.clear();\n  if (log_->end_offset() >= 0) return {};\n/'
+mutant torn_batch_kept engine/log/recovery.cc 's/  if \(auto done = segment\.cut_to_size\(\); !done\) return std::unexpected\(done\.error\(\)\);\n//'
+mutant no_checksum_in_recovery engine/log/recovery.cc 's/!crc_is_valid\(batch, \*bytes\)/false/'
+mutant gap_kept engine/log/recovery.cc 's/!\(gaps_are_losses && segment\.base_offset\(\) > end\)/true/'
+mutant index_off_by_one_batch engine/log/segment.cc 's/offsets_\.append\(place\.last_offset, place\.position\)/offsets_.append(place.last_offset, place.position + place.size_bytes)/'
+mutant end_not_rolled_back engine/log/append.cc 's/  end_offset_ = written_end_;\n  needs_repair_/  needs_repair_/'
+mutant failed_write_not_cut engine/log/append.cc 's/  if \(auto done = active\(\)\.cut_to_size\(\); !done\) return done;\n//'
+mutant sync_after_failed_sync engine/log/append.cc 's/  has_failed_sync_ \|= sync_error_ != 0;\n//'
+exit $failed
