@@ -1047,8 +1047,8 @@ TEST(ControllerDelete, GoesOnAfterAnyProcessWasStartedAgain) {
   world.sent.clear();
   world.hello(11);
   EXPECT_EQ(world.story(), "welcome config leader-and-isr metadata metadata stop");
-  const auto all =
-      world.controls(kafka::api_key::kUpdateMetadata).at(0).body_of_request<kafka::UpdateMetadataRequest>();
+  const auto updates = world.controls(kafka::api_key::kUpdateMetadata);
+  const auto all = updates.at(0).body_of_request<kafka::UpdateMetadataRequest>();
   ASSERT_EQ(all.topic_states.size(), 1u);
   EXPECT_EQ(all.topic_states[0].topic_name, "b");
   // The broker is killed, too.

@@ -76,7 +76,7 @@ TEST_F(Found, TheTopicsAndSettingsOfAKafka4) {
     }
     ASSERT_TRUE(topics.contains(topic.name)) << topic.name;
     const nlohmann::json& row = topics.at(topic.name);
-    EXPECT_EQ(topic.id.text(), row["topic_id"]) << topic.name;
+    EXPECT_EQ(topic.id.text(), row["topic_id"].get<std::string>()) << topic.name;
     EXPECT_EQ(topic.partitions.size(), static_cast<std::size_t>(partitions[topic.name])) << topic.name;
     ASSERT_TRUE(topic.settings.has_value());
     EXPECT_EQ(nlohmann::json(*topic.settings), row["topic_config"]) << topic.name;
