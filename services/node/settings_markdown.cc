@@ -66,7 +66,7 @@ std::string settings_markdown() {
       "`--listen HOST:PORT` for `listeners`, and `--set KEY=VALUE` goes before all of them. Without a file the node\n"
       "listens on 127.0.0.1:9092. A key that nobody has is an error that names the nearest key; keys that Kafka has\n"
       "and Tailrace does not use are accepted and listed once at the start. Topics are given their settings when they\n"
-      "are created, or later by `kafka-configs`; what a topic does not say, the node's settings say.\n\n"
+      "are created and keep them; what a topic does not say, the node's settings say.\n\n"
       "## Settings of a node\n\n";
   add_used(out, broker_settings());
   out += "\n## Settings of a topic\n\n";
