@@ -158,6 +158,7 @@ Outcome<void> Producer::close(PartitionState& partition) {
   std::erase(open_, &partition);
   Batch batch;
   batch.partition = &partition;
+  batch.number = next_batch_++;
   batch.count = partition.open->count();
   open_bytes_ -= std::min(open_bytes_, partition.open->size_bytes());
   batch.builder = std::move(partition.open);
@@ -352,7 +353,7 @@ Outcome<void> Producer::recover(std::string reason) {
     client_.forget(id);
   }
   lanes_.clear();
-  std::stable_sort(batches.begin(), batches.end(), [](const Batch& a, const Batch& b) { return a.closed < b.closed; });
+  std::sort(batches.begin(), batches.end(), [](const Batch& a, const Batch& b) { return a.number < b.number; });
   std::this_thread::sleep_for(kRetryDelay);
   for (auto& [name, topic] : topics_) {
     for (;;) {

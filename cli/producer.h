@@ -83,8 +83,9 @@ class Producer {
     PartitionState* partition = nullptr;
     std::unique_ptr<record::BatchBuilder> builder;  // holds `bytes`
     Bytes bytes;
+    std::uint64_t number = 0;  // in the order in which batches were closed
     std::int32_t count = 0;
-    Clock::time_point closed;
+    Clock::time_point closed;  // or sent again
   };
   struct Lane {  // of one broker
     std::deque<Batch> waiting;
@@ -119,6 +120,7 @@ class Producer {
   std::map<BrokerId, Lane> lanes_;
   std::vector<std::unique_ptr<record::BatchBuilder>> spare_;
   std::optional<Clock::time_point> failing_since_;
+  std::uint64_t next_batch_ = 0;
   std::uint64_t recoveries_ = 0;  // a change means that references to lanes and connections are stale
   std::uint64_t acknowledged_ = 0;
   std::uint64_t sent_bytes_ = 0;
