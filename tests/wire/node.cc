@@ -1,6 +1,5 @@
 #include "tests/wire/node.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -28,21 +26,26 @@ namespace fs = std::filesystem;
 constexpr int kReadyLimitMs = 60'000;
 constexpr std::string_view kServices[] = {"zkbridge", "engine", "groupcoord", "broker"};
 
+// What can be read of a file, which under /proc may go while it is read.
 std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  char piece[4096];
+  for (ssize_t got; (got = ::read(file, piece, sizeof piece)) > 0;) text.append(piece, static_cast<std::size_t>(got));
+  ::close(file);
+  return text;
 }
 
-// State and parent of a process; 'X' when it is gone.
-std::pair<char, pid_t> look_at(const std::string& process) {
+// As in ps; 'X' when the process is gone.
+char state_of(const std::string& process) {
   const std::string text = read_text("/proc/" + process + "/stat");
   const std::size_t name_end = text.rfind(") ");
-  if (name_end == std::string::npos) return {'X', -1};
-  return {text[name_end + 2], static_cast<pid_t>(std::atoi(text.c_str() + name_end + 4))};
+  return name_end == std::string::npos ? 'X' : text[name_end + 2];
 }
 
 bool is_alive(pid_t process) {
-  const char state = look_at(std::to_string(process)).first;
+  const char state = state_of(std::to_string(process));
   return state != 'X' && state != 'Z';
 }
 
@@ -109,11 +112,10 @@ void Node::wait_until_ready(int output) {
 
 std::map<std::string, pid_t> Node::processes() const {
   std::map<std::string, pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string process = entry.path().filename().string();
-    if (process.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto [state, parent] = look_at(process);
-    if (parent != up_ || state == 'Z') continue;
+  const std::string up = std::to_string(up_);
+  std::istringstream children(read_text("/proc/" + up + "/task/" + up + "/children"));
+  for (std::string process; children >> process;) {
+    if (state_of(process) == 'Z') continue;
     std::error_code error;
     const std::string program = fs::read_symlink("/proc/" + process + "/exe", error).filename().string();
     constexpr std::string_view kPrefix = "tailrace-";

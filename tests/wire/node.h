@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -63,12 +64,12 @@ bool eventually(const auto& condition, int limit_ms = 30'000);
 void pause_ms(int ms);
 
 bool eventually(const auto& condition, int limit_ms) {
-  constexpr int kStepMs = 5;
-  for (int waited = 0; waited < limit_ms; waited += kStepMs) {
-    if (condition()) return true;
-    pause_ms(kStepMs);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit_ms);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > give_up) return false;
+    pause_ms(2);
   }
-  return condition();
+  return true;
 }
 
 }  // namespace tailrace::wire

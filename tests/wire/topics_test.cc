@@ -223,9 +223,10 @@ TEST_F(CreateTopics, GoodAndBadTopicsAreAnsweredOneByOne) {
 
 TEST_F(CreateTopics, ValidationMakesNothing) {
   const std::string name = fresh("validated");
+  const std::string bad = fresh("validated-bad");
   Request request{.validate_only = true};
   request.topics = {{.name = name, .num_partitions = 3, .replication_factor = 1},
-                    {.name = name + "-bad", .num_partitions = 3, .replication_factor = 9}};
+                    {.name = bad, .num_partitions = 3, .replication_factor = 9}};
   const auto answer = client.call<Response>(request, kCreateTopicsVersion);
   ASSERT_EQ(answer->topics.size(), 2u);
   EXPECT_EQ(answer->topics[0].error_code, 0);
