@@ -4,11 +4,13 @@
 #include <string_view>
 
 namespace tailrace::sim {
-namespace {
-
-constexpr std::string_view kClusterId = "sim-cluster";
-
-}  // namespace
+api::Identify identity() {
+  api::Identify request;
+  request.node_id = 1;
+  request.cluster_id_size = kClusterId.size();
+  std::memcpy(request.cluster_id, kClusterId.data(), kClusterId.size());
+  return request;
+}
 
 void Actor::pause(std::int64_t low_us, std::int64_t high_us) {
   client_.io().arm(timer_, client_.io().now() + Duration{client_.random().between(low_us, high_us)});
@@ -28,10 +30,7 @@ void ClientProcess::use_link(std::unique_ptr<SimLink> link) {
   link_closed_ = false;
   link_->on_closed = [this] { link_closed_ = true; };
   api_.attach(std::move(link));
-  api::Identify request;
-  request.node_id = 1;
-  request.cluster_id_size = kClusterId.size();
-  std::memcpy(request.cluster_id, kClusterId.data(), kClusterId.size());
+  const api::Identify request = identity();
   api_.identify(request, identify_);
   wake();
 }
@@ -65,6 +64,18 @@ void ClientProcess::restart() {
 void ClientProcess::on_power_cut() {
   restart();
   for (const auto& actor : actors_) actor->on_power_cut();
+}
+
+bool ClientProcess::start_append(api::Append& request, Bytes batch, ipc::Arena::Chunk& chunk,
+                                 api::Call<api::Appended>& call) {
+  const std::optional<ipc::Arena::Chunk> found = arena_->allocate(batch.size());
+  if (!found) return false;
+  chunk = *found;
+  std::memcpy(arena_->bytes(chunk).data(), batch.data(), batch.size());
+  request.arena_offset = chunk.offset;
+  request.length = static_cast<std::uint32_t>(batch.size());
+  api_.append(request, call);
+  return true;
 }
 
 bool ClientProcess::step() {

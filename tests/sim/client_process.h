@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "engine/api/client.h"
@@ -16,6 +17,10 @@
 namespace tailrace::sim {
 
 class ClientProcess;
+
+// Whose data directory this is.
+constexpr std::string_view kClusterId = "sim-cluster";
+api::Identify identity();
 
 class Actor {
  public:
@@ -48,7 +53,7 @@ struct Stage {
   bool healed = false;  // no faults any more, and nothing new is begun
 };
 
-class ClientProcess final : public Process {
+class ClientProcess : public Process {
  public:
   static constexpr std::size_t kArenaSize = std::size_t{1} << 17;
 
@@ -59,10 +64,14 @@ class ClientProcess final : public Process {
     if (link_ != nullptr) link_->break_session();
   }
   // Its memory is lost; the actors, which stand for clients elsewhere, are told that what was in flight failed.
-  void restart();
+  virtual void restart();
   void on_power_cut();
-  [[nodiscard]] bool wants_session() const { return link_ == nullptr; }
-  [[nodiscard]] bool identified() const { return identified_; }
+  // Sends a batch; false: no room now. The chunk that it may take is given back with the answer.
+  virtual bool start_append(api::Append& request, Bytes batch, ipc::Arena::Chunk& chunk,
+                            api::Call<api::Appended>& call);
+  virtual void end_append(const ipc::Arena::Chunk& chunk) { arena_->free(chunk); }
+  [[nodiscard]] virtual bool wants_session() const { return link_ == nullptr; }
+  [[nodiscard]] virtual bool is_ready() const { return identified_; }
 
   Stage& stage() { return stage_; }
   api::Client& api() { return api_; }
@@ -72,8 +81,10 @@ class ClientProcess final : public Process {
   Random& random() { return around_.schedule.random; }
   std::vector<std::unique_ptr<Actor>>& actors() { return actors_; }
 
- private:
+ protected:
   bool step() override;
+
+ private:
   void drop_session();
   void on_identified(const api::Done& answer, Bytes);
 

@@ -35,7 +35,7 @@ mutant() {
     failed=1
   else
     found=$(grep -a -o '^seed [0-9]*: .*' "$work/out" | tail -1 || true)
-    [ -n "$found" ] || found=$(grep -a -o '^seed [0-9]* failed' "$work/out" | tail -1)
+    [ -n "$found" ] || found=$(grep -a -o '^seed [0-9]* failed' "$work/out" | tail -1 || true)
   fi
   printf '%-28s %s\n' "$name" "$found"
   cp "$work/unchanged" "$work/source/$file"

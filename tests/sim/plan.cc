@@ -20,13 +20,18 @@ Plan::Plan(Random& random) {
   slows_syncs = random.one_in(3);
   deletes_topics = random.one_in(4);
   raises_epochs = random.one_in(3);
+  kills_broker = random.one_in(2);
+  resets_connections = random.one_in(2);
 
-  chaos_ms = random.between(300, 2500);
+  chaos_ms = random.between(300, 1800);
   slots = static_cast<std::size_t>(random.between(1, 4));
   idempotent_producers = static_cast<std::size_t>(random.between(1, 3));
   plain_producers = static_cast<std::size_t>(random.between(0, 2));
   readers = static_cast<std::size_t>(random.between(1, 3));
   clients = static_cast<std::size_t>(random.between(1, 2));
+  const bool has_broker = random.one_in(2);
+  kafka_producers = has_broker ? static_cast<std::size_t>(random.between(1, 3)) : 0;
+  kafka_readers = has_broker ? static_cast<std::size_t>(random.between(1, 3)) : 0;
   segment_bytes = static_cast<std::uint32_t>(random.between(600, 12'000));
   index_interval_bytes = static_cast<std::uint32_t>(random.between(0, 600));
   segment_ms = random.one_in(4) ? random.between(100, 2000) : 7 * 24 * 3600 * 1000ll;

@@ -32,6 +32,8 @@ struct Plan {
   bool slows_syncs;
   bool deletes_topics;
   bool raises_epochs;
+  bool kills_broker;
+  bool resets_connections;
   [[nodiscard]] bool disk_fails() const {
     return fills_disk || fails_writes || fails_syncs || fails_metadata || crashes_midway;
   }
@@ -43,6 +45,8 @@ struct Plan {
   std::size_t plain_producers;
   std::size_t readers;
   std::size_t clients;
+  std::size_t kafka_producers;  // these two through the broker, which runs when there are any
+  std::size_t kafka_readers;
   std::uint32_t segment_bytes;
   std::uint32_t index_interval_bytes;
   std::int64_t segment_ms;

@@ -113,42 +113,33 @@ bool Producer::make_batch() {
 }
 
 bool Producer::send(Batch& batch) {
-  const std::optional<ipc::Arena::Chunk> chunk = client_.arena().allocate(batch.bytes.size());
-  if (!chunk) {
-    batch.failed = true;
-    return false;
-  }
-  batch.chunk = *chunk;
-  std::memcpy(client_.arena().bytes(*chunk).data(), batch.bytes.data(), batch.bytes.size());
-  History& history = client_.stage().history;
-  if (batch.first_sent_in == 0) batch.first_sent_in = history.incarnation();
-  batch.last_sent_in = history.incarnation();
-  batch.in_flight = true;
-  batch.failed = false;
-  history.on_attempt(*batch.sent);
   Random& random = client_.random();
   api::Append request;
   request.partition = {topic_id_, slot().partition};
   request.leader_epoch = random.one_in(2) ? slot().epoch : kNoLeaderEpoch;
-  request.arena_offset = chunk->offset;
-  request.length = static_cast<std::uint32_t>(batch.bytes.size());
   request.wait = random.one_in(2) ? api::Wait::local : api::Wait::high_watermark;
+  History& history = client_.stage().history;
+  history.on_attempt(*batch.sent);
+  batch.in_flight = client_.start_append(request, batch.bytes, batch.chunk, batch.call);
+  batch.failed = !batch.in_flight;
+  if (batch.failed) return false;
+  if (batch.first_sent_in == 0) batch.first_sent_in = history.incarnation();
   client_.schedule().note("append batch={:x} producer={} sequence={}", batch.sent->id, batch.sent->producer_id,
                           batch.sent->base_sequence);
-  client_.api().append(request, batch.call);
   return true;
 }
 
 void Producer::on_answer(Batch& batch, const api::Appended& answer) {
   History& history = client_.stage().history;
   Schedule& schedule = client_.schedule();
-  client_.arena().free(batch.chunk);
+  client_.end_append(batch.chunk);
   batch.in_flight = false;
   batch.failed = answer.code != api::kOk;
   schedule.note("appended batch={:x} code={} offset={}", batch.sent->id, answer.code, answer.base_offset);
   if (!batch.failed) {
-    history.on_acknowledged(*batch.sent, answer.base_offset, answer.duplicate != 0);
-    if (idempotent_ && batch.acknowledged && answer.duplicate == 0) schedule.fail("a batch sent again is no duplicate");
+    const bool duplicate = answer.duplicate == kDuplicateNotTold ? batch.acknowledged : answer.duplicate != 0;
+    history.on_acknowledged(*batch.sent, answer.base_offset, duplicate);
+    if (idempotent_ && batch.acknowledged && !duplicate) schedule.fail("a batch sent again is no duplicate");
     batch.acknowledged = any_acknowledged_ = true;
     ++batch.times_acknowledged;
     return settle();

@@ -13,6 +13,9 @@
 
 namespace tailrace::sim {
 
+// In Appended::duplicate: Kafka's protocol does not say.
+constexpr std::uint8_t kDuplicateNotTold = 2;
+
 class Producer final : public Actor {
  public:
   Producer(ClientProcess& client, std::size_t slot, ProducerId first_producer_id, bool idempotent);
@@ -34,7 +37,6 @@ class Producer final : public Actor {
     bool failed = false;
     bool given_up = false;            // its producer began anew; only its answer is awaited
     std::uint64_t first_sent_in = 0;  // the engine's incarnation
-    std::uint64_t last_sent_in = 0;
     void on_answer(const api::Appended& answer, Bytes) { producer->on_answer(*this, answer); }
   };
   [[nodiscard]] Slot& slot() const { return client_.stage().slots[slot_]; }

@@ -67,6 +67,10 @@ void Reader::on_plan(const api::ReadPlan& plan, Bytes) {
     in_flight_ = watching_ = false;
     switch (static_cast<Code>(plan.code)) {
       case Code::out_of_range:
+        if (!history.is_durable() && request_.fetch_offset > history.visible_end(key)) {
+          begin_at(0);  // a power cut took the end
+          break;
+        }
         if (topic_id_ == slot().topic_id && slot().key() == key) {
           schedule.fail("offset {} was called out of range; offsets up to {} were readable", request_.fetch_offset,
                         history.visible_end(key));

@@ -21,7 +21,7 @@ namespace {
 
 using namespace tailrace;
 
-constexpr std::uint64_t kSeedsDefault = 300;
+constexpr std::uint64_t kSeedsDefault = 200;
 constexpr std::uint64_t kRunTwice = 5;
 
 const char* g_program = "sim_test";
@@ -53,9 +53,10 @@ void show_failed_seed() {
   write_all(text, static_cast<std::size_t>(size));
 }
 
-void on_abort(int) {
+void on_death(int signal) {
   show_failed_seed();
-  ::signal(SIGABRT, SIG_DFL);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
 }
 
 void keep_log_aside() {
@@ -93,7 +94,10 @@ int main(int argument_count, char** arguments) {
   }
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   if (!verbose) keep_log_aside();
-  ::signal(SIGABRT, on_abort);
+  ::signal(SIGABRT, on_death);
+#ifndef __SANITIZE_ADDRESS__
+  ::signal(SIGSEGV, on_death);
+#endif
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_set_death_callback(show_failed_seed);
 #endif

@@ -1,6 +1,7 @@
 #include "tests/sim/world.h"
 
 #include "tests/sim/controller.h"
+#include "tests/sim/kafka_reader.h"
 #include "tests/sim/producer.h"
 #include "tests/sim/reader.h"
 
@@ -40,13 +41,19 @@ World::World(std::uint64_t seed, bool verbose)
   make_clients();
 }
 
+// What is in flight still borrows memory of its owners.
+World::~World() {
+  if (broker_ != nullptr) broker_->io().abandon();
+  if (engine_ != nullptr) engine_->io().abandon();
+}
+
 void World::make_clients() {
   Random& random = schedule_.random;
   for (std::size_t i = 0; i < plan_.slots; ++i) {
     Slot slot;
-    slot.topic = "topic" + std::to_string(i / 2);
+    slot.topic = "topic" + std::to_string(i);
     slot.partition = static_cast<std::int32_t>(i % 2);
-    slot.topic_id = i % 2 == 1 ? slots_[i - 1].topic_id : random_topic_id(random);
+    slot.topic_id = random_topic_id(random);
     slots_.push_back(slot);
   }
   clients_.push_back(std::make_unique<ClientProcess>(around_, stage_, "control", 4));
@@ -64,6 +71,15 @@ void World::make_clients() {
   }
   for (std::size_t i = 0; i < plan_.plain_producers; ++i) add.operator()<Producer>(any_client(), ProducerId{0}, false);
   for (std::size_t i = 0; i < plan_.readers; ++i) add.operator()<Reader>(any_client());
+  for (std::size_t i = 0; i < plan_.kafka_producers + plan_.kafka_readers; ++i) {
+    kafka_clients_.push_back(std::make_unique<KafkaClient>(around_, stage_, "kafka" + std::to_string(i)));
+    KafkaClient& client = *kafka_clients_.back();
+    if (i >= plan_.kafka_producers) {
+      client.actors().push_back(std::make_unique<KafkaReader>(client, random.below(plan_.slots)));
+    } else {
+      add.operator()<Producer>(client, static_cast<ProducerId>(100 + i), !random.one_in(3));
+    }
+  }
 }
 
 bool World::run_until(Instant end) {
@@ -124,24 +140,44 @@ void World::end_engine(Ending ending) {
   // A power cut counts until a start has succeeded.
   last_ending_ = last_ending_ == Ending::power_cut ? last_ending_ : ending;
   if (ending == Ending::power_cut) {
+    end_broker();
     for (const auto& client : clients_) client->on_power_cut();
+    for (const auto& client : kafka_clients_) client->on_power_cut();
     disk_.cut_power();
   }
   plan_start(Duration{schedule_.random.between(1000, 100'000)});
 }
 
+template <class Client>
+void World::connect(Client& client) {
+  if (!client.wants_session() || engine_ == nullptr) return;
+  SimLink::Pair pair =
+      SimLink::make(schedule_, client.side(), engine_->side(), plan_.ring_bytes, client.arena_memory());
+  engine_->add_session(std::move(pair.server));
+  client.use_link(std::move(pair.client));
+}
+
 // Each client that has no session tries again and again, as a Connector does.
 void World::connect_clients() {
-  for (const auto& client : clients_) {
-    if (!client->wants_session() || engine_ == nullptr) continue;
-    SimLink::Pair pair =
-        SimLink::make(schedule_, client->side(), engine_->side(), plan_.ring_bytes, client->arena_memory());
-    engine_->add_session(std::move(pair.server));
-    client->use_link(std::move(pair.client));
-  }
+  for (const auto& client : clients_) connect(*client);
+  if (broker_ != nullptr) connect(*broker_);
   schedule_.after(Duration{schedule_.random.between(500, 5000)}, [this, incarnation = history_.incarnation()] {
     if (incarnation == history_.incarnation()) connect_clients();
   });
+}
+
+void World::start_broker() {
+  if (broker_ != nullptr || kafka_clients_.empty()) return;
+  schedule_.note("broker started");
+  broker_ = std::make_unique<BrokerProcess>(around_, stage_);
+}
+
+void World::end_broker() {
+  if (broker_ == nullptr) return;
+  schedule_.note("broker is killed");
+  broker_->io().abandon();
+  broker_.reset();
+  schedule_.after(Duration{schedule_.random.between(1000, 50'000)}, [this] { start_broker(); });
 }
 
 void World::plan_next_strike() {
@@ -157,7 +193,7 @@ void World::strike() {
   Random& random = schedule_.random;
   if (random.one_in(3)) disk_.write_back_some();
   ClientProcess& client = *clients_[random.below(clients_.size())];
-  switch (random.below(12)) {
+  switch (random.below(14)) {
     case 0:
       if (plan_.kills_engine && engine_ != nullptr) end_engine(Ending::killed);
       break;
@@ -194,6 +230,14 @@ void World::strike() {
       if (plan_.fails_metadata)
         disk_.faults.metadata_error = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(10, 500));
       break;
+    case 11:
+      if (plan_.kills_broker) end_broker();
+      break;
+    case 12:
+      if (plan_.resets_connections && !kafka_clients_.empty()) {
+        kafka_clients_[random.below(kafka_clients_.size())]->reset_connection();
+      }
+      break;
     default:
       if (plan_.slows_syncs)
         disk_.faults.slow_sync = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(2, 20));
@@ -214,11 +258,18 @@ void World::heal() {
 
 std::string World::unfinished() const {
   if (engine_ == nullptr) return "the engine is not running";
-  for (const auto& client : clients_) {
-    if (!client->identified()) return client->name() + " has no session";
-    for (const auto& actor : client->actors()) {
-      if (std::string what = actor->unfinished(); !what.empty()) return client->name() + ": " + what;
+  const auto unfinished_of = [](ClientProcess& client) -> std::string {
+    if (!client.is_ready()) return client.name() + " has no session";
+    for (const auto& actor : client.actors()) {
+      if (std::string what = actor->unfinished(); !what.empty()) return client.name() + ": " + what;
     }
+    return {};
+  };
+  for (const auto& client : clients_) {
+    if (std::string what = unfinished_of(*client); !what.empty()) return what;
+  }
+  for (const auto& client : kafka_clients_) {
+    if (std::string what = unfinished_of(*client); !what.empty()) return what;
   }
   return {};
 }
@@ -252,6 +303,7 @@ void World::stop_and_look() {
 
 Outcome World::run() {
   plan_start(Duration{0});
+  schedule_.after(Duration{100}, [this] { start_broker(); });
   plan_next_strike();
   if (run_until(schedule_.now() + Duration{plan_.chaos_ms * 1000})) {
     heal();

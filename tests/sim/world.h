@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/broker_process.h"
 #include "tests/sim/client_process.h"
 #include "tests/sim/engine_process.h"
 #include "tests/sim/history.h"
+#include "tests/sim/kafka_client.h"
 #include "tests/sim/plan.h"
 
 namespace tailrace::sim {
@@ -25,6 +27,7 @@ struct Outcome {
 class World {
  public:
   World(std::uint64_t seed, bool verbose);
+  ~World();
   Outcome run();
 
  private:
@@ -35,7 +38,11 @@ class World {
   void plan_start(Duration delay);
   void start_engine();
   void end_engine(Ending ending);
+  template <class Client>
+  void connect(Client& client);
   void connect_clients();
+  void start_broker();
+  void end_broker();
   void heal();
   bool wait_for_progress();
   void stop_and_look();
@@ -51,7 +58,9 @@ class World {
   Stage stage_;
   server::Settings settings_;
   std::vector<std::unique_ptr<ClientProcess>> clients_;
+  std::vector<std::unique_ptr<KafkaClient>> kafka_clients_;
   std::unique_ptr<EngineProcess> engine_;
+  std::unique_ptr<BrokerProcess> broker_;  // where the plan has Kafka clients
   Ending last_ending_ = Ending::killed;
   bool stopping_ = false;
   std::uint64_t start_plan_ = 0;
