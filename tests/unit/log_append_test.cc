@@ -415,6 +415,37 @@ TEST_F(Append, WithoutSpaceStagingFailsAndChangesNothing) {
   EXPECT_EQ(log_->end_offset(), end);
 }
 
+// Linux marks pages clean whose writing failed: a later sync that succeeds proves nothing.
+TEST_F(Append, AfterAFailedSyncNothingBecomesDurable) {
+  create();
+  append();
+  ASSERT_EQ(sync(), 0);
+  const Offset durable = log_->durable_end();
+  append();
+  files_.async_sync = {.nth = 1, .error = EIO};
+  EXPECT_EQ(sync(), -EIO);
+  append();
+  EXPECT_EQ(sync(), -EIO);
+  EXPECT_EQ(log_->durable_end(), durable);
+  EXPECT_FALSE(log_->close().has_value()) << "nor is it closed cleanly";
+}
+
+TEST_F(Append, ASegmentMadeInVainIsGoneBeforeACleanStop) {
+  create();
+  append();
+  files_.directory_sync = {.nth = 1, .error = EIO};
+  files_.removal = {.nth = 2, .error = EIO};  // the first is of a .txnindex that might be there
+  const Offset base = log_->end_offset();
+  EXPECT_FALSE(log_->roll(kNow).has_value());
+  ASSERT_TRUE(exists(base)) << "it could not be removed";
+  append();
+  ASSERT_TRUE(log_->close().has_value());
+  EXPECT_FALSE(exists(base));
+  const Offset end = log_->end_offset();
+  reopen(true);
+  EXPECT_EQ(log_->end_offset(), end);
+}
+
 TEST_F(Append, AFailedRollLeavesTheLogAsItWas) {
   create();
   append();

@@ -344,6 +344,22 @@ TEST_P(ShardTest, DescriptorsOfADeletedPartitionAreClosed) {
   EXPECT_EQ(client_->acquire_file(plan.file_id), nullptr);
 }
 
+TEST_P(ShardTest, StopsWhereverAnAppendIsOnItsWay) {
+  lead(1);
+  for (int turns = 0; turns < 6; ++turns) {
+    Asked<api::Appended> first;
+    Asked<api::Appended> second;
+    start_append(first, 1);
+    for (int i = 0; i < turns; ++i) turn();
+    start_append(second, 1);
+    if (turns % 2 == 0) turn();
+    stop_engine();
+    while (first.answers + second.answers < 2) client_->poll();
+    start_engine();
+    lead(1);
+  }
+}
+
 TEST_P(ShardTest, ADirectoryOfAnotherClusterIsRefused) {
   Asked<api::Done> asked;
   api::Identify other = identity();
