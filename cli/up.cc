@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,7 +19,9 @@
 
 #include "cli/run_directory.h"
 #include "cli/supervisor.h"
-#include "services/node/properties.h"
+#include "engine/base/file_lock.h"
+#include "engine/log/directory_files.h"
+#include "services/node/config.h"
 
 namespace tailrace::cli {
 namespace {
@@ -52,26 +52,10 @@ void put(Settings& settings, std::string key, std::string value) {
   settings.emplace_back(std::move(key), std::move(value));
 }
 
-// What the file says of a key; the processes read it too and judge it.
-std::optional<std::string> from_properties(const std::string& file, std::string_view key) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  std::optional<std::string> value;
-  const auto properties = node::parse_properties(text);
-  if (!properties) return value;
-  for (const node::Property& property : *properties) {
-    if (property.key == key) value = property.value;
-  }
-  return value;
-}
-
 // The value that the processes will see for a key; nothing when neither the command line nor the file has it.
-std::optional<std::string> effective(const Settings& settings, const std::string& config, std::string_view key) {
-  for (const auto& [present, value] : settings) {
-    if (present == key) return value;
-  }
-  if (config.empty()) return std::nullopt;
-  return from_properties(config, key);
+std::optional<std::string> given(const node::Config& config, std::string_view key) {
+  const auto at = config.given.find(key);
+  return at == config.given.end() ? std::nullopt : std::optional(at->second);
 }
 
 // HOST:PORT with a numeric port; an IPv6 address in brackets.
@@ -125,6 +109,14 @@ std::string collect_settings(const UpOptions& options, Settings& settings) {
   return {};
 }
 
+// Another node's engine, or Kafka, serves it. The engine takes the lock and would find out, after others have written.
+bool is_locked(const std::string& data) {
+  const std::string path = data + "/" + std::string(log::kLockFile);
+  if (access(path.c_str(), F_OK) != 0) return false;
+  const auto lock = FileLock::take(path);
+  return !lock && lock.error().code == Code::locked;
+}
+
 void announce(const std::vector<std::string>& addresses) {
   for (const std::string& address : addresses) fmt::print("ready {}\n", address);
   std::fflush(stdout);
@@ -133,13 +125,7 @@ void announce(const std::vector<std::string>& addresses) {
 }  // namespace
 
 int up(const UpOptions& options) {
-  std::string config;
-  if (!options.config.empty()) {
-    config = fs::absolute(options.config).string();
-    if (access(config.c_str(), R_OK) != 0) {
-      return refuse(fmt::format("cannot read {}: {}", options.config, std::strerror(errno)));
-    }
-  }
+  const std::string file = options.config.empty() ? std::string() : fs::absolute(options.config).string();
   Settings settings;
   if (const std::string wrong = collect_settings(options, settings); !wrong.empty()) return refuse(wrong);
 
@@ -149,8 +135,14 @@ int up(const UpOptions& options) {
     if (!temporary) return refuse(fmt::format("cannot make a temporary directory: {}", std::strerror(errno)));
     put(settings, "log.dirs", temporary->path() + "/data");
   }
-  std::optional<std::string> log_dirs = effective(settings, config, "log.dirs");
-  if (!log_dirs) log_dirs = effective(settings, config, "log.dir");
+  // Each process judges the configuration for itself; asked first, it is refused before anything was made.
+  const auto config = node::load_config({.file = file, .set = settings});
+  if (!config) {
+    refuse(config.error());
+    return kExitConfig;
+  }
+  std::optional<std::string> log_dirs = given(*config, "log.dirs");
+  if (!log_dirs) log_dirs = given(*config, "log.dir");
   if (!log_dirs) {
     auto home = default_data_directory();
     if (!home) return refuse(home.error().text());
@@ -158,15 +150,11 @@ int up(const UpOptions& options) {
   }
   const std::string data = absolute_log_dirs(*log_dirs);
   put(settings, "log.dirs", data);
-  for (std::size_t begin = 0; begin < data.size();) {
-    const std::size_t end = std::min(data.find(',', begin), data.size());
-    std::error_code error;
-    fs::create_directories(data.substr(begin, end - begin), error);
-    if (error) return refuse(fmt::format("cannot make {}: {}", data.substr(begin, end - begin), error.message()));
-    begin = end + 1;
-  }
+  std::error_code error;
+  fs::create_directories(data, error);
+  if (error) return refuse(fmt::format("cannot make {}: {}", data, error.message()));
 
-  std::optional<std::string> run = effective(settings, config, "tailrace.run.dir");
+  std::optional<std::string> run = given(*config, "tailrace.run.dir");
   if (!options.run.empty()) run = options.run;
   if (!run) run = temporary ? temporary->path() + "/run" : default_run_directory(data);
   const std::string run_directory = fs::absolute(*run).lexically_normal().string();
@@ -181,10 +169,11 @@ int up(const UpOptions& options) {
                               : fmt::format("processes of an earlier node still run on {}", data));
   }
   if (!lock) return refuse(fmt::format("{}: {}", run_directory, lock.error().text()));
+  if (is_locked(data)) return refuse(fmt::format("the data directory {} is locked by a running node", data));
 
   Supervisor supervisor({.program_directory = program_directory(),
                          .run_directory = run_directory,
-                         .config_file = config,
+                         .config_file = file,
                          .settings = std::move(settings),
                          .on_ready = announce});
   return supervisor.run();
