@@ -138,7 +138,7 @@ void Controller::load_node(const TreeNode& node) {
     if (const auto block = znodes::parse_producer_ids(data)) {
       cluster_.next_producer_id = block->last + 1;
     } else if (!data.empty()) {
-      effects_.fatal = fmt::format("{} does not read: {}", path, data);
+      effects_.refusal = fmt::format("{} does not read: {}", path, data);
     }
   } else if (const auto broker = znodes::partition_number(child_of(znodes::kBrokers, path))) {
     registered_nodes_.insert(*broker);
@@ -147,7 +147,7 @@ void Controller::load_node(const TreeNode& node) {
       topic->version = node.stat.version;
       cluster_.topics[std::string(topic_name)] = std::move(*topic);
     } else {
-      effects_.fatal = fmt::format("{} does not read: {}", path, data);
+      effects_.refusal = fmt::format("{} does not read: {}", path, data);
     }
   } else if (const auto state = parse_state_path(path)) {
     const auto topic = cluster_.topics.find(state->first);
@@ -155,7 +155,7 @@ void Controller::load_node(const TreeNode& node) {
     if (topic == cluster_.topics.end() || index >= topic->second.partitions.size()) return;
     PartitionState& partition = topic->second.partitions[index];
     if (!znodes::parse_partition_state(data, partition)) {
-      effects_.fatal = fmt::format("{} does not read: {}", path, data);
+      effects_.refusal = fmt::format("{} does not read: {}", path, data);
       return;
     }
     partition.version = node.stat.version;
@@ -176,7 +176,7 @@ void Controller::load_node(const TreeNode& node) {
 
 // Makes the nodes that every tree has, and takes in the topics of a directory whose metadata is new, all in one change.
 void Controller::prepare(const Moment& moment) {
-  if (!effects_.fatal.empty()) return;
+  if (!effects_.fatal.empty() || !effects_.refusal.empty()) return;
   std::vector<Operation> operations;
   for (const char* path : znodes::persistent_paths()) {
     if (!loaded_paths_.contains(std::string_view(path))) operations.push_back(Create{path, std::nullopt});
@@ -195,8 +195,8 @@ void Controller::prepare(const Moment& moment) {
       operations.push_back(std::move(operation));
     }
   } else if (!options_.cluster_id.empty() && options_.cluster_id != cluster_.id) {
-    effects_.fatal = fmt::format("the data directory belongs to cluster {}, its metadata to cluster {}",
-                                 options_.cluster_id, cluster_.id);
+    effects_.refusal = fmt::format("the data directory belongs to cluster {}, its metadata to cluster {}",
+                                   options_.cluster_id, cluster_.id);
     return;
   }
   if (operations.empty()) {

@@ -55,6 +55,7 @@ struct Effects {
   std::vector<Message> messages;   // to be sent in this order
   std::vector<std::string> notes;  // for the log
   std::string fatal;               // not empty: this controller cannot go on; the process ends and starts again
+  std::string refusal;             // not empty: this metadata is not for this node; a new start would end the same way
 };
 
 struct ControllerOptions {

@@ -120,6 +120,9 @@ std::expected<FoundIdentity, std::string> find_identity(io::Files& files, const 
     if (!id || *id < 0) return std::unexpected(fmt::format("{}: {}={} is no id", path, property.key, property.value));
     identity.broker_id = *id;
   }
+  if (identity.cluster_id.empty() && identity.broker_id < 0) {
+    return std::unexpected(fmt::format("{} names neither a cluster nor a node", path));
+  }
   return identity;
 }
 

@@ -72,6 +72,7 @@ std::expected<int, std::string> run(node::Process& process) {
     return std::unexpected(started.error().text());
   }
   const int status = process.run(service);
+  if (!service.refusal().empty()) return std::unexpected(service.refusal());
   if (service.failure().empty()) return status;
   log_error("failed reason=\"{}\"", service.failure());
   return kExitAgain;

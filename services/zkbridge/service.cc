@@ -87,6 +87,10 @@ bool Service::drop_closed() {
 void Service::carry_out(Effects effects) {
   worked_ = true;
   for (const std::string& note : effects.notes) log_info("{}", note);
+  if (!effects.refusal.empty()) {
+    if (refusal_.empty()) refusal_ = effects.refusal;
+    return;
+  }
   if (!effects.fatal.empty()) {
     if (failure_.empty()) failure_ = effects.fatal;
     return;

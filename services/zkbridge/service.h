@@ -31,9 +31,13 @@ class Service final : public node::Worker, public StoreListener {
   bool prepare_to_sleep() override;
   void wake() override;
   void stop() override { stopping_ = true; }
-  [[nodiscard]] bool stopped() const override { return !failure_.empty() || (stopping_ && store_waits_for_ == 0); }
+  [[nodiscard]] bool stopped() const override {
+    return !failure_.empty() || !refusal_.empty() || (stopping_ && store_waits_for_ == 0);
+  }
   // Not empty: it could not go on; the process is to be started again.
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // Not empty: and that would end the same way.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
   void on_store_result(StoreResult result) override;
   void on_watch(const WatchEvent& event) override;
@@ -67,6 +71,7 @@ class Service final : public node::Worker, public StoreListener {
   bool stopping_ = false;
   bool is_due_ = false;
   std::string failure_;
+  std::string refusal_;
   io::Timer deadline_;
   io::Timer room_timer_;  // comes by again when a ring had no room
 };

@@ -101,6 +101,7 @@ class World {
   std::vector<Sent> sent;  // everything, in order
   std::vector<std::string> notes;
   std::string fatal;
+  std::string refusal;
   bool store_held = false;
   bool store_full = false;
   bool brokers_answer = true;
@@ -225,6 +226,10 @@ class World {
 
   void run(Effects effects) {
     for (std::string& note : effects.notes) notes.push_back(std::move(note));
+    if (!effects.refusal.empty()) {
+      refusal = effects.refusal;
+      return;
+    }
     if (!effects.fatal.empty()) {
       fatal = effects.fatal;
       return;
@@ -416,7 +421,7 @@ TEST(ControllerTree, TheClusterIdIsTheDirectorysOrANewOneThatStays) {
   EXPECT_EQ(world.controller->cluster().controller_epoch, 2);
   world.cluster_id = "AAAAAAAAAAAAAAAAAAAAAA";
   world.start();
-  EXPECT_NE(world.fatal.find("belongs to cluster AAAAAAAAAAAAAAAAAAAAAA"), std::string::npos) << world.fatal;
+  EXPECT_NE(world.refusal.find("belongs to cluster AAAAAAAAAAAAAAAAAAAAAA"), std::string::npos) << world.refusal;
 }
 
 TEST(ControllerTree, NodesThatDoNotReadAreNamed) {
@@ -427,7 +432,7 @@ TEST(ControllerTree, NodesThatDoNotReadAreNamed) {
     std::vector<OperationResult> results;
     ASSERT_EQ(world.tree.apply({1, 0, 1, {Set{path, "{\"partitions\":[1"}}}, results), StoreCode::ok);
     world.start();
-    EXPECT_NE(world.fatal.find(path), std::string::npos) << world.fatal;
+    EXPECT_NE(world.refusal.find(path), std::string::npos) << world.refusal;
   }
 }
 

@@ -135,8 +135,10 @@ TEST_F(Found, WhatDoesNotFitTogetherIsNamed) {
   EXPECT_NE(two_ids.error().find("different topic ids"), std::string::npos);
   write("t-1/partition.metadata", "version: 0\ntopic_id: short");
   EXPECT_NE(find_data(io_->files(), root_).error().find("t-1/partition.metadata"), std::string::npos);
-  write("meta.properties", "broker.id=abc\n");
-  EXPECT_FALSE(find_identity(io_->files(), root_).has_value());
+  for (const char* const text : {"broker.id=abc\n", "nonsense", ""}) {
+    write("meta.properties", text);
+    EXPECT_FALSE(find_identity(io_->files(), root_).has_value()) << text;
+  }
 }
 
 TEST(KraftSettings, RecordsThatDoNotReadAreSeen) {
