@@ -140,7 +140,8 @@ void Producer::on_answer(Batch& batch, const api::Appended& answer) {
     const bool duplicate = answer.duplicate == kDuplicateNotTold ? batch.acknowledged : answer.duplicate != 0;
     history.on_acknowledged(*batch.sent, answer.base_offset, duplicate);
     if (idempotent_ && batch.acknowledged && !duplicate) schedule.fail("a batch sent again is no duplicate");
-    batch.acknowledged = any_acknowledged_ = true;
+    batch.acknowledged = true;
+    any_acknowledged_ |= !batch.given_up;
     ++batch.times_acknowledged;
     return settle();
   }
