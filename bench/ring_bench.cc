@@ -3,8 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <thread>
@@ -22,6 +22,7 @@ using namespace tailrace::ipc;
 constexpr std::size_t kCapacity = std::size_t{1} << 20;  // as between broker and engine
 constexpr std::size_t kRecordBytes = 64;                 // an append or its answer
 constexpr std::uint32_t kType = 1;
+constexpr std::uint32_t kLast = 2;  // nothing follows
 
 class RingMemory {
  public:
@@ -38,8 +39,8 @@ class RingMemory {
   std::byte* bytes_;
 };
 
-void write_record(RingProducer& producer) {
-  std::byte* const space = producer.reserve(kType, kRecordBytes);
+void write_record(RingProducer& producer, std::uint32_t type = kType) {
+  std::byte* const space = producer.reserve(type, kRecordBytes);
   CHECK(space != nullptr);
   std::memset(space, 0x5A, kRecordBytes);
 }
@@ -67,14 +68,16 @@ class End {
   End(const End&) = delete;
   End& operator=(const End&) = delete;
 
-  void send(const End& to, std::int64_t records) {
-    for (std::int64_t i = 0; i < records; ++i) write_record(producer_);
+  void send(const End& to, std::int64_t records, std::uint32_t type = kType) {
+    for (std::int64_t i = 0; i < records; ++i) write_record(producer_, type);
     constexpr std::uint64_t kOne = 1;
     if (producer_.publish()) CHECK(::write(to.bell_, &kOne, sizeof kOne) == sizeof kOne);
   }
-  void receive(std::int64_t records) {
+  // False: the other end has sent its last.
+  bool receive(std::int64_t records) {
     while (records > 0) {
       const RingRecord record = consumer_.next();
+      if (record.type == kLast) return false;
       if (record.type != kPaddingType) {
         --records;
         continue;
@@ -86,6 +89,7 @@ class End {
       consumer_.wake();
     }
     consumer_.release();
+    return true;
   }
 
  private:
@@ -99,21 +103,14 @@ void to_a_thread_and_back(benchmark::State& state) {
   End near(there, back);
   End far(back, there);
   const std::int64_t records = state.range(0);
-  std::atomic<bool> is_over = false;
   std::thread other([&] {
-    while (true) {
-      far.receive(records);
-      far.send(near, records);
-      if (is_over.load()) return;
-    }
+    while (far.receive(records)) far.send(near, records);
   });
   for (auto _ : state) {
     near.send(far, records);
     near.receive(records);
   }
-  is_over.store(true);
-  near.send(far, records);
-  near.receive(records);
+  near.send(far, 1, kLast);
   other.join();
   state.SetItemsProcessed(state.iterations() * records);
 }
