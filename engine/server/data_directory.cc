@@ -76,8 +76,9 @@ Result<std::vector<FoundPartition>> DataDirectory::load() {
   }
   if (clean) {
     if (Result<void> removed = files_.remove(mark); !removed) return std::unexpected(removed.error());
-    if (Result<void> synced = files_.sync_directory(path_); !synced) return std::unexpected(synced.error());
   }
+  // Whoever made a directory may have been killed before its name was durable, and nobody will make it again.
+  if (Result<void> synced = files_.sync_directory(path_); !synced) return std::unexpected(synced.error());
   return found;
 }
 

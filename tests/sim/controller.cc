@@ -95,6 +95,7 @@ void Controller::on_deleted(const api::Done& answer, Bytes) {
   schedule.note("deleted slot={} code={}", slot_, answer.code);
   if (answer.code == api::kOk) {
     client_.stage().history.on_deleted(slot.key());
+    if (client_.random().one_in(2)) pause(1000, 200'000);  // before the new topic makes the directory durable anyway
     slot = {.topic = slot.topic, .partition = slot.partition, .topic_id = random_topic_id(client_.random())};
     return;
   }
