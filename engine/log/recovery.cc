@@ -247,6 +247,19 @@ Result<void> Log::adopt_segments(TimestampMs now_ms) {
     if (auto done = segments_.back()->adopt(); !done) return done;
     segments_.back()->release();
   }
+  // An empty one inside the offsets of the one before was made in vain by a roll that failed, and would hide records.
+  // The last segment may be one, too, which a scan finds out.
+  for (std::size_t i = 1; i + 1 < segments_.size();) {
+    const bool is_empty = segments_[i]->size() == 0;
+    const Result<Offset> end_before = is_empty ? segments_[i - 1]->last_batch_end() : Offset{0};
+    if (!is_empty || !end_before || *end_before <= segments_[i]->base_offset()) {
+      ++i;
+      continue;
+    }
+    if (auto done = segments_[i]->remove(); !done) return done;
+    segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(i));
+    directory_is_unsynced_ = true;
+  }
   return {};
 }
 

@@ -92,7 +92,8 @@ bool World::run_until(Instant end) {
     if (engine_ != nullptr && engine_->stopped()) {
       engine_.reset();
       last_ending_ = Ending::stopped;
-      history_.audit(disk_, kDataDirectory, last_ending_);
+      // Without the mark the next start looks first.
+      if (disk_.find(kDataDirectory + "/.kafka_cleanshutdown")) history_.audit(disk_, kDataDirectory, last_ending_);
       if (!stopping_) plan_start(Duration{1000});
     }
     if (!schedule_.run_next()) return true;

@@ -446,6 +446,26 @@ TEST_F(Append, ASegmentMadeInVainIsGoneBeforeACleanStop) {
   EXPECT_EQ(log_->end_offset(), end);
 }
 
+TEST_F(Append, ASegmentMadeInVainHidesNothingAfterACrash) {
+  create();
+  append();
+  files_.directory_sync = {.nth = 1, .error = EIO};
+  files_.removal = {.nth = 2, .error = EIO};
+  const Offset base = log_->end_offset();
+  EXPECT_FALSE(log_->roll(kNow).has_value());
+  append();
+  ASSERT_TRUE(log_->roll(kNow).has_value());
+  append();
+  ASSERT_EQ(sync(), 0);
+  const Offset end = log_->end_offset();
+  log_.reset();
+  auto log = Log::open(files_, directory_.path(), config_, {.recovery_point = end, .gaps_are_losses = true}, kNow);
+  ASSERT_TRUE(log.has_value()) << log.error().text();
+  const auto extent = (*log)->plan_read(base, end, 100'000, true);
+  ASSERT_TRUE(extent.has_value()) << extent.error().text();
+  EXPECT_EQ(extent->first_batch_offset, base);
+}
+
 TEST_F(Append, AFailedRollLeavesTheLogAsItWas) {
   create();
   append();
