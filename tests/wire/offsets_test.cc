@@ -1,5 +1,9 @@
 // ListOffsets and OffsetForLeaderEpoch (kafka.md's trap 7).
+#include <cstdlib>
+#include <filesystem>
+
 #include "services/kafka/messages/list_offsets.h"
+#include "services/kafka/messages/metadata.h"
 #include "services/kafka/messages/offset_for_leader_epoch.h"
 #include "tests/wire/steps.h"
 
@@ -118,6 +122,47 @@ TEST_F(Offsets, TheEndOfALeaderEpoch) {
   EXPECT_EQ(future.end_offset, kNoOffset);
   EXPECT_EQ(ask(topic_, 7, 0).error_code, kafka::wire(ErrorCode::UNKNOWN_LEADER_EPOCH));
   EXPECT_EQ(ask("nobody-made-this", -1, 0).error_code, kafka::wire(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION));
+}
+
+// Kafka's data, in which leaders have changed: clients that are behind are told so, and where the epochs that they know
+// ended.
+TEST(AdoptedData, OldLeaderEpochsAreFencedAndTheirEndsAreKnown) {
+  std::string folder = (std::filesystem::temp_directory_path() / "tailrace-adopted-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string command =
+      "tar --zstd -xf '" TAILRACE_GOLDEN "/dirs/kafka-4.4-clean.data.tar.zst' -C '" + folder + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  {
+    const std::unique_ptr<Node> node = Node::start({.data = folder + "/kafka-4.4-clean/data"});
+    Client client(node->port());
+    const std::string topic = "codec-none";
+    kafka::MetadataRequest about{.topics = {{{.name = topic}}}, .allow_auto_topic_creation = false};
+    const auto metadata = client.call<kafka::MetadataResponse>(about, kMetadataVersion);
+    const LeaderEpoch epoch = metadata->topics.at(0).partitions.at(0).leader_epoch;
+    ASSERT_GT(epoch, 0);
+    EXPECT_EQ(fetch(client, topic, 0, {.leader_epoch = epoch}).error, ErrorCode::NONE);
+    EXPECT_EQ(fetch(client, topic, 0, {.leader_epoch = epoch - 1}).error, ErrorCode::FENCED_LEADER_EPOCH);
+    EXPECT_EQ(fetch(client, topic, 0, {.leader_epoch = epoch + 1}).error, ErrorCode::UNKNOWN_LEADER_EPOCH);
+    EXPECT_EQ(list_offset(client, topic, kLatest, 0, epoch - 1).error, ErrorCode::FENCED_LEADER_EPOCH);
+    const Offset end = log_end(client, topic);
+    Offset last_end = 0;
+    for (LeaderEpoch old = 0; old <= epoch; ++old) {
+      kafka::OffsetForLeaderEpochRequest request{.replica_id = -1};
+      request.topics.push_back(
+          {.topic = topic, .partitions = {{.partition = 0, .current_leader_epoch = epoch, .leader_epoch = old}}});
+      const auto answer = client.call<kafka::OffsetForLeaderEpochResponse>(request, 4);
+      const auto& one = answer->topics.at(0).partitions.at(0);
+      EXPECT_EQ(one.error_code, 0);
+      EXPECT_LE(one.leader_epoch, old);
+      if (one.end_offset == kNoOffset) continue;
+      EXPECT_GE(one.end_offset, last_end);
+      last_end = one.end_offset;
+    }
+    EXPECT_EQ(last_end, end);
+    EXPECT_EQ(produce(client, topic, batch_of({"after Kafka"})).base_offset, end);
+    EXPECT_EQ(node->stop(), 0);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
