@@ -1,6 +1,7 @@
 // Topics as clients see, make and change them: Metadata, CreateTopics, DeleteTopics, CreatePartitions, DescribeConfigs,
 // and what of it survives a restart (kafka.md's traps 3, 9, 10, 21, 24).
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -276,6 +277,26 @@ TEST_F(DeleteTopics, Version6NamesByNameOrById) {
   ASSERT_EQ(right->responses.size(), 1u);
   EXPECT_EQ(right->responses[0].error_code, 0);
   EXPECT_EQ(right->responses[0].name, name);
+}
+
+// Its folder's name has room for little more; that of the folder on its way out is shortened.
+TEST_F(DeleteTopics, TheLongestNamesCanBeMadeUsedAndDeleted) {
+  for (const std::size_t size : {std::size_t{249}, std::size_t{220}}) {
+    const std::string name(size, 'n');
+    make_topic(client, name, 12);
+    EXPECT_EQ(produce(client, name, batch_of({"x"}), 11).error, ErrorCode::NONE);
+    const auto answer = client.call<Response>(Request{.topic_names = {name}, .timeout_ms = 30'000}, 5);
+    EXPECT_EQ(answer->responses.at(0).error_code, 0);
+    make_topic(client, name, 1);
+    EXPECT_EQ(log_end(client, name), 0);
+    ASSERT_EQ(
+        client.call<Response>(Request{.topic_names = {name}, .timeout_ms = 30'000}, 5)->responses.at(0).error_code, 0);
+  }
+  // They stay for log.segment.delete.delay.ms, under a name that says so.
+  for (const auto& entry : std::filesystem::directory_iterator(node().data())) {
+    const std::string folder = entry.path().filename().string();
+    EXPECT_TRUE(!folder.starts_with("nnn") || folder.ends_with("-delete")) << folder;
+  }
 }
 
 TEST_F(DeleteTopics, ATopicMadeAnewIsAnotherOne) {
