@@ -178,6 +178,13 @@ void Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
       pending.request->header.api_version < kFirstVersionWithZstd) {
     return fail(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE);
   }
+  // Nobody coordinates transactions, so none is open in which a record could come (KIP-890); stored all the same, it
+  // would hold up those who read committed records for ever. Without the id of a transaction Kafka finds nobody whom it
+  // could allow this.
+  if (header->is_transactional()) {
+    return fail(pending.message.transactional_id ? ErrorCode::INVALID_TXN_STATE
+                                                 : ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+  }
   const TimestampMs now = node_.io.wall_clock_ms();
   // Walking the records costs more than all else here: only where a rule of the topic cannot be seen in the header.
   const bool needs_walk = config.cleanup_compact || (config.log_append_time && header->is_log_append_time()) ||

@@ -397,6 +397,20 @@ TEST_F(Idempotence, TheEnginesDeathForgetsNoSequence) {
   EXPECT_EQ(produce_at(topic, id, epoch, 6).base_offset, 6);
 }
 
+// Transactions are not served: a batch of one would hold up all who read committed records, and nobody could end it.
+TEST_F(Idempotence, BatchesOfTransactionsAreRefused) {
+  const std::string topic = fresh("transactional");
+  make_topic(client, topic);
+  const std::string batch = batch_of(
+      {"open for ever"}, {.producer_id = 5, .producer_epoch = 0, .base_sequence = 0, .is_transactional = true});
+  EXPECT_EQ(produce(client, topic, batch).error, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+  kafka::ProduceRequest request{.transactional_id = "tx", .acks = -1, .timeout_ms = 30'000};
+  request.topic_data.push_back({.name = topic, .partition_data = {{.index = 0, .records = as_bytes(batch)}}});
+  const auto answer = client.call<kafka::ProduceResponse>(request, kProduceVersion);
+  EXPECT_EQ(answer->responses.at(0).partition_responses.at(0).error_code, kafka::wire(ErrorCode::INVALID_TXN_STATE));
+  EXPECT_EQ(log_end(client, topic), 0);
+}
+
 // -- Producer ids --------------------------------------------------------------------------------------------------
 
 TEST_F(Idempotence, ProducerIdsNeverRepeatWhoeverDies) {
