@@ -21,7 +21,7 @@ namespace {
 
 using namespace tailrace;
 
-constexpr std::uint64_t kSeedsDefault = 200;
+constexpr std::uint64_t kSeedsDefault = 120;
 constexpr std::uint64_t kRunTwice = 5;
 
 const char* g_program = "sim_test";
