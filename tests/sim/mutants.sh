@@ -45,13 +45,13 @@ cmake -G Ninja -B "$work/build" -S "$work/source" -DCMAKE_BUILD_TYPE=Debug -DCMA
 build
 "$work/build/sim_test" --seeds 50 > "$work/out" 2>&1 || { tail -3 "$work/out"; echo 'the sources as they are fail' >&2; exit 1; }
 
-shard=engine/server/shard.cc
-mutant acknowledged_early $shard 's/\.end = outcome->end_offset/.end = outcome->base_offset/'
-mutant watermark_when_staged $shard 's/if \(outcome->duplicate\) advance\(\*hosted, partition\.high_watermark\(\)\)/advance(*hosted, partition.log().end_offset())/'
-mutant no_sync $shard 's/if \(settings_\.durability == Durability::memory\) return advance/if (true) return advance/'
-mutant stop_during_sync $shard 's/ \|\| !hosted->partition->log\(\)\.needs_sync\(\)\) continue;\n    hosted->syncing/) continue;\n    hosted->syncing/'
-mutant recovery_point_too_high $shard 's/\.recovery_point = partition\.log\(\)\.recovery_point\(\)/.recovery_point = partition.log().end_offset()/'
-mutant watch_at_log_end $shard 's/take_readable\(partition\.high_watermark\(\), partition\.last_stable_offset\(\)/take_readable(partition.log().end_offset(), partition.log().end_offset()/'
+appends=engine/server/appends.cc
+mutant acknowledged_early $appends 's/\.end = outcome->end_offset/.end = outcome->base_offset/'
+mutant watermark_when_staged $appends 's/if \(outcome->duplicate\) advance\(\*hosted, partition\.high_watermark\(\)\)/advance(*hosted, partition.log().end_offset())/'
+mutant no_sync $appends 's/if \(settings_\.durability == Durability::memory\) return advance/if (true) return advance/'
+mutant stop_during_sync $appends 's/ \|\| !hosted->partition->log\(\)\.needs_sync\(\)\) continue;\n    hosted->syncing/) continue;\n    hosted->syncing/'
+mutant recovery_point_too_high engine/server/partitions.cc 's/\.recovery_point = partition\.log\(\)\.recovery_point\(\)/.recovery_point = partition.log().end_offset()/'
+mutant watch_at_log_end $appends 's/take_readable\(partition\.high_watermark\(\), partition\.last_stable_offset\(\)/take_readable(partition.log().end_offset(), partition.log().end_offset()/'
 mutant no_directory_sync_on_roll engine/log/log.cc 's/  if \(done\) done = files_\.sync_directory\(directory_\);\n  std::erase\(strays_/  std::erase(strays_/'
 mutant no_directory_sync_on_create engine/server/data_directory.cc 's/  if \(made\) made = files_\.sync_directory\(path_\);\n//'
 mutant no_directory_sync_on_start engine/server/data_directory.cc 's/  if \(Result<void> synced = files_\.sync_directory\(path_\); !synced\) return std::unexpected\(synced\.error\(\)\);\n  return found/  return found/'

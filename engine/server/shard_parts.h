@@ -1,0 +1,68 @@
+// The two kinds of objects that a Shard owns, its sessions and its partitions, and what the files that implement it
+// share: shard.cc (turns, sessions, start and stop), partitions.cc (making and removing partitions), appends.cc and
+// reads.cc.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/server/shard.h"
+
+namespace tailrace::server {
+
+// Of aborted transactions one plan names at most this many; a read that overlaps more is cut shorter.
+inline constexpr std::size_t kAbortedMax = 512;
+inline constexpr std::size_t kReplyBytesMax =
+    ipc::record_space(sizeof(api::ReadPlan) + kAbortedMax * sizeof(api::AbortedRange));
+// The answer to an append comes later and has its room in the ring kept from the start.
+inline constexpr std::size_t kOwedBytes = ipc::record_space(sizeof(api::Appended));
+
+struct Shard::Session {
+  std::uint64_t id = 0;
+  std::unique_ptr<ipc::Link> link;
+  bool identified = false;
+  std::size_t owed_bytes = 0;  // of ring space, for appends whose answers are still to come
+  std::unordered_set<std::uint64_t> files_passed;
+  // No room is kept for the answers to watches: they may wait for ever, and what would make room (an append, a cancel)
+  // waits in the ring. Those that have fired are answered when there is room.
+  std::unordered_map<std::uint64_t, api::Read> watched;  // by request
+  std::deque<api::Read> fired;
+  std::vector<std::uint64_t> gone_files;  // to be told when there is room
+};
+
+struct Shard::Hosted {
+  Shard* shard = nullptr;
+  TopicIdPartition key;
+  std::string name;  // "<topic>-<partition>", for people
+  std::string topic;
+  std::unique_ptr<partition::Partition> partition;
+  io::Completion written;
+  io::Completion synced;
+  bool in_staged_list = false;
+  bool in_unsynced_list = false;
+  bool writing = false;
+  bool syncing = false;
+  bool has_topic_id = true;  // false: adopted, under an id that stands in for the topic's
+  bool deleted = false;      // renamed to removed_path, which is to be made durable
+  std::string removed_path;
+
+  void on_written(std::int64_t result) { shard->on_written(*this, result); }
+  void on_synced(std::int64_t result) { shard->on_synced(*this, result); }
+};
+
+template <class T>
+bool Shard::reply(Session& session, const T& record) {
+  std::byte* const space =
+      session.link->producer().reserve(static_cast<std::uint32_t>(api::type_of<T>()), sizeof record);
+  if (space == nullptr) return false;
+  std::memcpy(space, &record, sizeof record);
+  return true;
+}
+
+}  // namespace tailrace::server
