@@ -1,6 +1,7 @@
-// FindCoordinator, in a release without groups and transactions: the honest answer is an error that clients do not
-// retry. The API is served all the same, since librdkafka before 2.11 takes its absence for a broker that cannot store
-// lz4 (rdkafka_feature.c).
+// FindCoordinator, in a release without groups and transactions. Clients that assign partitions by themselves ask, too,
+// because they have a group's name: of all errors COORDINATOR_NOT_AVAILABLE is the one that leaves them alone. The API
+// is served at all since librdkafka before 2.11 takes its absence for a broker that cannot store lz4
+// (rdkafka_feature.c).
 #include "services/kafka/messages/find_coordinator.h"
 #include "services/broker/metadata.h"
 #include "services/kafka/errors.h"
@@ -18,7 +19,7 @@ void answer_find_coordinator(Request& request) {
   const std::int16_t version = request.header.api_version;
   const auto message = kafka::decode<kafka::FindCoordinatorRequest>(request.body, version);
   if (!message) return request.refuse();
-  const std::int16_t error = kafka::wire(kafka::ErrorCode::UNSUPPORTED_VERSION);
+  const std::int16_t error = kafka::wire(kafka::ErrorCode::COORDINATOR_NOT_AVAILABLE);
   kafka::FindCoordinatorResponse response;
   if (version < kFirstVersionWithSeveralKeys) {
     response.error_code = error;

@@ -49,17 +49,6 @@ def produce(topic, records, **settings):
     return acknowledged, errors
 
 
-def next_message(consumer, limit=LIMIT_S):
-    """The next record or word about a partition; None when the time is up. A word about the group is passed over: the
-    client looks for a coordinator because it must be given a group's name, and these checks use none."""
-    give_up = time.monotonic() + limit
-    while time.monotonic() < give_up:
-        message = consumer.poll(1)
-        if message is not None and not (message.error() and message.topic() is None):
-            return message
-    return None
-
-
 def consume(topic, partitions, **settings):
     """All records from the beginning to the end of the partitions."""
     consumer = Consumer({"bootstrap.servers": BOOTSTRAP, "group.id": unique("group"), "enable.auto.commit": False,
@@ -67,7 +56,7 @@ def consume(topic, partitions, **settings):
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
     left, messages, give_up = set(range(partitions)), [], time.monotonic() + LIMIT_S
     while left and time.monotonic() < give_up:
-        message = next_message(consumer, 1)
+        message = consumer.poll(1)
         if message is None:
             continue
         if message.error():
@@ -140,19 +129,19 @@ def offsets(topic):
     found = consumer.offsets_for_times([TopicPartition(topic, 0, 0), TopicPartition(topic, 1, 2 ** 42)], LIMIT_S)
     verdict(found[0].offset == 0 and found[1].offset in (-1, 1667), f"offsets for times ({found})")
     consumer.assign([TopicPartition(topic, 0, 1660)])
-    first = next_message(consumer)
+    first = consumer.poll(LIMIT_S)
     verdict(first is not None and not first.error() and first.offset() == 1660, "start at an offset")
     consumer.seek(TopicPartition(topic, 0, 3))
-    message = next_message(consumer)
+    message = consumer.poll(LIMIT_S)
     while message is not None and not message.error() and message.offset() >= 1660:
-        message = next_message(consumer)
+        message = consumer.poll(LIMIT_S)
     verdict(message is not None and not message.error() and message.offset() == 3, "seek")
     consumer.close()
 
     consumer = Consumer({"bootstrap.servers": BOOTSTRAP, "group.id": unique("group"), "enable.auto.commit": False,
                          "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, 0, 99999)])
-    message = next_message(consumer)
+    message = consumer.poll(LIMIT_S)
     verdict(message is not None and not message.error() and message.offset() == 0,
             "an offset behind the end starts over as auto.offset.reset says")
     consumer.close()
