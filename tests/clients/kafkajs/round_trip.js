@@ -1,6 +1,20 @@
 // kafkajs: its admin client, and a producer with and without idempotence. It can only consume in groups, so the shell
 // script beside reads back. round_trip.js BOOTSTRAP TOPIC writes lines value-0, value-1, ... to partition 0.
-const { CompressionTypes, Kafka, logLevel } = require("kafkajs");
+const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = require("kafkajs");
+const lz4 = require("lz4-napi");
+const zstd = require("@bokuweb/zstd-wasm");
+
+CompressionCodecs[CompressionTypes.Snappy] = require("kafkajs-snappy");
+CompressionCodecs[CompressionTypes.LZ4] = () => ({
+  compress: (encoder) => lz4.compressFrame(encoder.buffer),
+  decompress: (buffer) => lz4.decompressFrame(buffer),
+});
+CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+  compress: async (encoder) => Buffer.from(zstd.compress(encoder.buffer)),
+  decompress: async (buffer) => Buffer.from(zstd.decompress(buffer)),
+});
+const CODECS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 };
+const BATCH = 500;
 
 const [bootstrap, topic] = process.argv.slice(2);
 const kafka = new Kafka({ clientId: "check", brokers: [bootstrap], logLevel: logLevel.NOTHING });
@@ -13,13 +27,14 @@ function verdict(ok, what) {
 
 async function send(producer, first, compression) {
   const messages = [];
-  for (let i = first; i < first + 500; i++) {
+  for (let i = first; i < first + BATCH; i++) {
     messages.push({ key: `key-${i}`, value: `value-${i}`, partition: 0, headers: { n: `${i}` } });
   }
   return producer.send({ topic, messages, acks: -1, compression });
 }
 
 async function main() {
+  await zstd.init();
   const admin = kafka.admin();
   await admin.connect();
   const cluster = await admin.describeCluster();
@@ -28,24 +43,21 @@ async function main() {
   verdict((await admin.createTopics({ topics, waitForLeaders: true })) === true, "create a topic");
   verdict((await admin.createTopics({ topics })) === false, "create it only once");
 
-  const producer = kafka.producer();
-  await producer.connect();
-  const first = await send(producer, 0, CompressionTypes.None);
-  verdict(first[0].errorCode === 0 && first[0].baseOffset === "0", "produce");
-  const packed = await send(producer, 500, CompressionTypes.GZIP);
-  verdict(packed[0].baseOffset === "500", "produce with gzip");
-  await producer.disconnect();
-
-  const idempotent = kafka.producer({ idempotent: true });
-  await idempotent.connect();
-  const third = await send(idempotent, 1000, CompressionTypes.None);
-  const fourth = await send(idempotent, 1500, CompressionTypes.GZIP);
-  verdict(third[0].baseOffset === "1000" && fourth[0].baseOffset === "1500", "produce idempotently");
-  await idempotent.disconnect();
+  let next = 0;
+  for (const idempotent of [false, true]) {
+    const producer = kafka.producer({ idempotent });
+    await producer.connect();
+    for (const [name, compression] of Object.entries(CODECS)) {
+      const [sent] = await send(producer, next, compression);
+      verdict(sent.errorCode === 0 && sent.baseOffset === `${next}`, `produce ${name}${idempotent ? ", idempotent" : ""}`);
+      next += BATCH;
+    }
+    await producer.disconnect();
+  }
 
   const offsets = await admin.fetchTopicOffsets(topic);
   const zero = offsets.find((o) => o.partition === 0);
-  verdict(zero.low === "0" && zero.high === "2000", "offsets of a topic");
+  verdict(zero.low === "0" && zero.high === `${next}`, "offsets of a topic");
   const byTime = await admin.fetchTopicOffsetsByTimestamp(topic, 1);
   verdict(byTime.find((o) => o.partition === 0).offset === "0", "offsets by time");
   const gone = `${topic}-gone`;
