@@ -33,4 +33,15 @@ Result<void> replace_file(Files& files, const std::string& path, std::string_vie
   return done;
 }
 
+Result<void> write_again(Files& files, File file, std::uint64_t position) {
+  std::vector<std::byte> bytes(std::size_t{1} << 20);
+  while (true) {
+    const Result<std::size_t> got = files.read(file, bytes, position);
+    if (!got) return std::unexpected(got.error());
+    if (*got == 0) return {};
+    if (Result<void> done = files.write(file, Bytes(bytes).first(*got), position); !done) return done;
+    position += *got;
+  }
+}
+
 }  // namespace tailrace::io

@@ -50,7 +50,8 @@ class Files {
   virtual Result<void> truncate(File file, std::uint64_t size) = 0;
   // Reserves disk space without changing the size; a file system that can't do it is not an error.
   virtual Result<void> allocate(File file, std::uint64_t position, std::uint64_t length) = 0;
-  virtual Result<void> sync(File file) = 0;  // fdatasync
+  // fdatasync. After a failure later syncs of the same bytes prove nothing: see write_again.
+  virtual Result<void> sync(File file) = 0;
 
   // Asynchronous. The buffers behind `from` and `from` itself must stay in place until the completion runs; all of
   // it is written or the completion gets -errno. Several writes to one file may be in flight, to disjoint ranges.
@@ -75,5 +76,12 @@ Result<std::string> read_file(Files& files, const std::string& path);
 // Writes `path`.tmp, syncs it, renames it over `path` and syncs the directory: after success the new content is
 // durable, after a crash there is the old content or the new.
 Result<void> replace_file(Files& files, const std::string& path, std::string_view content);
+
+// After a sync of `file` has failed. Linux then takes the bytes that it could not write for written: they stay in the
+// page cache, a later sync passes them over and succeeds. This writes all from `position` to the end of the file once
+// more, as it reads now, so that whoever syncs it next, also another process, makes it durable or hears of it.
+// (Dropping the cached pages instead is advice that the kernel need not take, and would take records from readers that
+// a partition with tailrace.durability=memory has acknowledged.)
+Result<void> write_again(Files& files, File file, std::uint64_t position);
 
 }  // namespace tailrace::io

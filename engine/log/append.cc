@@ -235,14 +235,18 @@ void Log::sync(io::Completion& done) {
     note(synced);
   }
 
-  std::vector<io::File> files;
+  struct Part {
+    Segment* segment;
+    io::File file;
+  };
+  std::vector<Part> files;
   syncing_ = std::move(unsynced_);
   unsynced_.clear();
   for (Segment* segment : syncing_) {
     if (std::exchange(segment->log_is_unsynced, false)) {
       const Result<io::File> file = segment->file();
       if (file) {
-        files.push_back(*file);
+        files.push_back({segment, *file});
       } else {
         note(std::unexpected(file.error()));
       }
@@ -251,7 +255,7 @@ void Log::sync(io::Completion& done) {
     for (IndexFile* index : {&segment->offsets().file(), &segment->times().file(), &segment->aborted().file()}) {
       if (!index->is_there()) continue;
       const Result<void> opened = index->open();
-      if (opened) files.push_back(index->file());
+      if (opened) files.push_back({segment, index->file()});
       note(opened);
     }
   }
@@ -259,29 +263,43 @@ void Log::sync(io::Completion& done) {
   if (files.empty()) {
     const Result<io::File> file = active().file();
     CHECK(file.has_value());
-    files.push_back(*file);
+    files.push_back({&active(), *file});
   }
   while (sync_parts_.size() < files.size()) sync_parts_.push_back(std::make_unique<SyncPart>(*this));
   syncs_left_ = files.size();
-  for (std::size_t i = 0; i < files.size(); ++i) files_.sync(files[i], sync_parts_[i]->completion);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    sync_parts_[i]->segment = files[i].segment;
+    files_.sync(files[i].file, sync_parts_[i]->completion);
+  }
 }
 
-void Log::on_part_synced(std::int64_t result) {
-  if (result < 0 && sync_error_ == 0) sync_error_ = static_cast<int>(-result);
+// What a failed sync left behind is not known, and what is in the page cache may not be what is on the disk: from here
+// on no sync proves anything, until a recovery has looked at the checksums.
+void Log::on_sync_failed(Segment& segment) {
+  has_failed_sync_ = true;
+  if (auto done = segment.write_again(durable_end_); !done)
+    log_warning("log write_after_failed_sync=failed directory={} error=\"{}\"", directory_, done.error().text());
+}
+
+bool Log::has_failed_sync() const { return has_failed_sync_; }
+
+void Log::on_part_synced(Segment& segment, std::int64_t result) {
+  if (result < 0) {
+    if (sync_error_ == 0) sync_error_ = static_cast<int>(-result);
+    on_sync_failed(segment);
+  }
   if (--syncs_left_ > 0) return;
-  // A sync that failed may have left bytes behind that no later one will write (Linux marks such pages clean): from
-  // here on no sync proves anything.
-  has_failed_sync_ |= sync_error_ != 0;
+  has_failed_sync_ |= sync_error_ != 0;  // of the directory
   if (has_failed_sync_ && sync_error_ == 0) sync_error_ = EIO;
   if (sync_error_ == 0) {
     durable_end_ = std::max(durable_end_, std::min(sync_target_, written_end_));
-    for (Segment* segment : syncing_) {
-      if (segment != &active() && !holds(to_seal_, *segment)) segment->rest_indexes();
+    for (Segment* each : syncing_) {
+      if (each != &active() && !holds(to_seal_, *each)) each->rest_indexes();
     }
   } else {
-    for (Segment* segment : syncing_) {
-      mark_unsynced(*segment);
-      segment->indexes_are_unsynced = true;
+    for (Segment* each : syncing_) {
+      mark_unsynced(*each);
+      each->indexes_are_unsynced = true;
     }
   }
   syncing_.clear();

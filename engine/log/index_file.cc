@@ -78,7 +78,9 @@ Result<void> IndexFile::keep(std::uint32_t count) {
 
 Result<void> IndexFile::sync() {
   if (auto opened = open(); !opened) return opened;
-  return files_.sync(file_);
+  Result<void> done = files_.sync(file_);
+  if (!done) static_cast<void>(io::write_again(files_, file_, 0));  // so that the next sync tells the truth
+  return done;
 }
 
 Result<void> IndexFile::open() const {

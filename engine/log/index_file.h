@@ -48,7 +48,7 @@ class IndexFile {
 
   // Keeps the first `count` entries. Also cuts what a preallocated file has behind them.
   Result<void> keep(std::uint32_t count);
-  Result<void> sync();
+  Result<void> sync();  // may be tried again
   [[nodiscard]] io::File file() const { return file_; }
   Result<void> open() const;  // the file, unless it is open
   void release() const;       // closes it; it is opened again when needed

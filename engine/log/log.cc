@@ -258,7 +258,7 @@ Result<void> Log::sync_now() {
       Result<io::File> file = segment->file();
       if (!file) return std::unexpected(file.error());
       if (auto done = files_.sync(*file); !done) {
-        has_failed_sync_ = true;
+        on_sync_failed(*segment);
         return done;
       }
       segment->log_is_unsynced = false;

@@ -142,8 +142,10 @@ class Log {
   void write_staged(io::Completion& done);
   // Makes durable what is written now (data files touched, indexes of sealed segments, names made since).
   // needs_sync() must hold; one sync may be in flight. done: 0 or -errno; durable_end() has moved when it runs. After
-  // one failure all fail, and durable_end() stays where it is, until the log is opened again.
+  // one failure all fail, and durable_end() stays where it is, until the log is opened again; what was to be synced is
+  // written once more (io::write_again), so that the recovery then is not misled by the page cache.
   bool needs_sync() const;
+  bool has_failed_sync() const;
   void sync(io::Completion& done);
 
   // Reading. `bound` (exclusive) is a batch boundary <= written_end: high watermark or last stable offset. The first
@@ -230,7 +232,8 @@ class Log {
   Result<void> repair();
   Result<void> seal_written();
   void mark_unsynced(Segment& segment);
-  void on_part_synced(std::int64_t result);
+  void on_part_synced(Segment& segment, std::int64_t result);
+  void on_sync_failed(Segment& segment);
   friend struct SegmentWrite;
   friend struct SyncPart;
 

@@ -212,6 +212,7 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
     end = scan(std::max(hints.recovery_point - 1, checkpointed_start), hints.gaps_are_losses);
   }
   if (!end) return std::unexpected(end.error());
+  durable_end_ = std::max<Offset>(hints.recovery_point, 0);
   set_end(*end);
   scanned_from_ = std::min(scanned_from_, *end);
 

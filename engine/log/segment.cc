@@ -224,6 +224,25 @@ Result<void> Segment::begin_rebuild() {
   return {};
 }
 
+Result<void> Segment::write_again(Offset durable_end) {
+  Result<io::File> opened = file();
+  if (!opened) return std::unexpected(opened.error());
+  std::uint64_t position = 0;
+  if (durable_end > base_offset_) {
+    // From the end of all batches on there may be bytes of a write in flight.
+    const Result<std::optional<BatchPlace>> place = find(durable_end);
+    if (place) position = *place ? (*place)->position : size_;
+  }
+  Result<void> done = io::write_again(files_, *opened, position);
+  for (IndexFile* index : {&offsets_.file(), &times_.file(), &aborted_.file()}) {
+    if (!index->is_there()) continue;
+    Result<void> written = index->open();
+    if (written) written = io::write_again(files_, index->file(), 0);
+    if (!written && done) done = written;
+  }
+  return done;
+}
+
 Result<void> Segment::remove() {
   release();
   Result<void> done = files_.remove(name_.path());

@@ -83,6 +83,8 @@ class Segment {
   void end_rebuild(std::uint64_t size) { size_ = allocated_ = size; }
   // Looks for larger timestamps behind the last time index entry.
   Result<void> find_largest_timestamp();
+  // After a failed sync: see io::write_again. The .log from the batch that holds `durable_end` on, and the indexes.
+  Result<void> write_again(Offset durable_end);
   // Removes the files, the .log first: indexes without a .log are removed at the next start.
   Result<void> remove();
 

@@ -45,9 +45,10 @@ struct SegmentWrite {
 // One file of a sync.
 struct SyncPart {
   explicit SyncPart(Log& to) : log(to) { completion.bind<&SyncPart::on_synced>(this); }
-  void on_synced(std::int64_t result) { log.on_part_synced(result); }
+  void on_synced(std::int64_t result) { log.on_part_synced(*segment, result); }
 
   Log& log;
+  Segment* segment = nullptr;
   io::Completion completion;
 };
 

@@ -106,6 +106,19 @@ void Disk::sync(Inode& inode) {
   inode.unsynced_names.clear();
 }
 
+void Disk::fail_sync(Inode& file) {
+  if (changes_left) return;  // somebody is about to be killed
+  const bool all_lost = random_.one_in(2);
+  for (const Inode::Change& change : file.unsynced) {
+    if (change.truncates || (!all_lost && random_.one_in(2))) carry_out(file.durable, change);
+  }
+  file.unsynced.clear();
+  if (!strikes(faults.cache_lost)) return;
+  const std::size_t size = file.content.size();
+  file.content = file.durable;
+  file.content.resize(size);
+}
+
 bool Disk::strikes(std::uint64_t odds) {
   if (odds == 0 || !random_.one_in(odds)) return false;
   ++faults_struck_;

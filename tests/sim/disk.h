@@ -22,8 +22,10 @@ namespace tailrace::sim {
 
 // What goes wrong now, in chances of 1 in N (0: never).
 struct DiskFaults {
-  std::uint64_t write_error = 0;     // EIO, after a part was written
-  std::uint64_t sync_error = 0;      // EIO; what was unsynced stays so
+  std::uint64_t write_error = 0;  // EIO, after a part was written
+  std::uint64_t sync_error = 0;   // EIO, see Disk::fail_sync
+  // Of a failed sync: the bytes also go from the cache (a file system that reads them from the disk again).
+  std::uint64_t cache_lost = 0;
   std::uint64_t metadata_error = 0;  // EIO: truncate, rename, sync_directory, creating a file
   std::uint64_t slow_sync = 0;
 };
@@ -75,6 +77,12 @@ class Disk {
   void truncate(Inode& file, std::uint64_t size);
   bool allocate(Inode& file, std::uint64_t end);  // false: no space, nothing changed
   void sync(Inode& inode);
+  // A sync of a file that fails, as on Linux: some of what was unsynced is on the disk and some is not, but all of it
+  // counts as clean. Later syncs do nothing for it; processes see it until the power goes, or the cache loses it.
+  // (Names are not like that: a journal that fails fails for good. Their failed sync leaves them unsynced.) Whoever
+  // asked must be alive to hear of it, else nobody ever would: a process that is killed in that very moment is not
+  // simulated.
+  void fail_sync(Inode& file);
 
   // The power goes: content and names become what was durable and what chance kept.
   void cut_power();

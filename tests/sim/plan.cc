@@ -38,6 +38,7 @@ Plan::Plan(Random& random) {
   checkpoint_interval_ms = random.between(50, 2000);
   ring_bytes = std::size_t{1} << random.between(16, 18);
   fault_pause_ms = random.between(20, 300);
+  even_batches = random.one_in(4);
 }
 
 Uuid random_topic_id(Random& random) {

@@ -40,6 +40,7 @@ struct Plan {
 
   // Shape.
   std::int64_t chaos_ms;
+  bool even_batches;  // all of one size: what is left of one may end where another ends
   std::size_t slots;
   std::size_t idempotent_producers;
   std::size_t plain_producers;

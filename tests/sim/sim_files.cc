@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/base/check.h"
+#include "engine/base/crc32c.h"
 #include "engine/io/completion.h"
 
 namespace tailrace::sim {
@@ -86,8 +87,12 @@ Result<void> SimFiles::allocate(io::File file, std::uint64_t position, std::uint
 }
 
 Result<void> SimFiles::sync(io::File file) {
-  if (fails(disk_.faults.sync_error)) return system_failure(EIO, "syncing a file");
-  disk_.sync(*inode_of(file));
+  const std::shared_ptr<Inode> inode = inode_of(file);
+  if (fails(disk_.faults.sync_error)) {
+    disk_.fail_sync(*inode);
+    return system_failure(EIO, "syncing a file");
+  }
+  disk_.sync(*inode);
   return {};
 }
 
@@ -103,10 +108,12 @@ std::vector<std::byte> SimFiles::gather(std::span<const iovec> from) {
 void SimFiles::write(io::File file, std::span<const iovec> from, std::uint64_t position, io::Completion& done) {
   CHECK(!done.pending);
   done.pending = true;
+  const std::vector<std::byte> bytes = gather(from);
   Flight flight{.inode = inode_of(file), .from = from, .position = position, .done = &done};
+  flight.crc = crc32c(bytes);
   if (schedule_.random.one_in(2)) {
     flight.is_written = true;
-    flight.result = write_some(*flight.inode, gather(from), position);
+    flight.result = write_some(*flight.inode, bytes, position);
   }
   const Duration delay{schedule_.random.one_in(20) ? schedule_.random.between(100, 20'000)
                                                    : schedule_.random.between(1, 100)};
@@ -130,16 +137,28 @@ void SimFiles::start(Flight flight, Duration delay) {
 void SimFiles::finish(std::list<Flight>::iterator flight) {
   if (flight->is_sync) {
     const bool failed = fails(disk_.faults.sync_error);
-    if (!failed) disk_.sync(*flight->inode);
+    if (failed) {
+      failed_syncs_.push_back(flight->inode);
+    } else {
+      disk_.sync(*flight->inode);
+    }
     flight->result = failed ? -EIO : 0;
-  } else if (!flight->is_written) {
-    flight->result = write_some(*flight->inode, gather(flight->from), flight->position);
+  } else {
+    const std::vector<std::byte> bytes = gather(flight->from);
+    if (crc32c(bytes) != flight->crc) schedule_.fail("bytes were changed while they were being written");
+    if (!flight->is_written) flight->result = write_some(*flight->inode, bytes, flight->position);
   }
   complete_(*flight->done, flight->result);
   flights_.erase(flight);
 }
 
+void SimFiles::tell_failed_syncs() {
+  for (const std::shared_ptr<Inode>& inode : failed_syncs_) disk_.fail_sync(*inode);
+  failed_syncs_.clear();
+}
+
 void SimFiles::abandon() {
+  failed_syncs_.clear();
   for (const Flight& flight : flights_) {
     if (flight.is_sync || flight.is_written || schedule_.random.one_in(3)) continue;
     const std::vector<std::byte> bytes = gather(flight.from);

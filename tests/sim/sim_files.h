@@ -1,7 +1,7 @@
 // SimFiles: one process's view of the simulated disk: its open files, and its writes and syncs in flight, which
 // complete after a while in no particular order. Bytes of a write get to the file when it starts, or as late as when it
-// completes: whoever changes the buffer in between will see. When the process is killed, what was in flight is done in
-// part.
+// completes: whoever changes the buffer in between fails the run. When the process is killed, what was in flight is
+// done in part.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +49,8 @@ class SimFiles final : public io::Files {
   io::File adopt(std::shared_ptr<Inode> inode);
   [[nodiscard]] std::size_t open_count() const { return open_.size(); }
 
+  // The process is about to hear of the syncs that have failed.
+  void tell_failed_syncs();
   // The process is killed: writes in flight have got as far as chance says.
   void abandon();
 
@@ -60,6 +62,7 @@ class SimFiles final : public io::Files {
     io::Completion* done = nullptr;
     bool is_sync = false;
     bool is_written = false;
+    std::uint32_t crc = 0;  // of the bytes when the write began
     std::int64_t result = 0;
   };
   static std::vector<std::byte> gather(std::span<const iovec> from);
@@ -74,6 +77,7 @@ class SimFiles final : public io::Files {
   std::map<int, std::shared_ptr<Inode>> open_;
   int next_handle_ = 1000;
   std::list<Flight> flights_;
+  std::vector<std::shared_ptr<Inode>> failed_syncs_;
   std::shared_ptr<const void> life_ = std::make_shared<int>(0);
 };
 

@@ -33,6 +33,7 @@ void SimIo::complete(io::Completion& done, std::int64_t result) {
 }
 
 std::uint64_t SimIo::turn(bool) {
+  files_.tell_failed_syncs();
   const std::uint64_t ran = queue_.run();
   return ran + timers_.run(now());
 }

@@ -224,8 +224,10 @@ void World::strike() {
         disk_.faults.write_error = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(5, 200));
       break;
     case 9:
-      if (plan_.fails_syncs)
-        disk_.faults.sync_error = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(20, 500));
+      if (!plan_.fails_syncs) break;
+      disk_.faults.sync_error = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(20, 500));
+      // What was acknowledged from the cache alone would be lost to its readers.
+      if (plan_.durable) disk_.faults.cache_lost = random.below(4);
       break;
     case 10:
       if (plan_.fails_metadata)

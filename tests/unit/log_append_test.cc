@@ -430,6 +430,66 @@ TEST_F(Append, AfterAFailedSyncNothingBecomesDurable) {
   EXPECT_FALSE(log_->close().has_value()) << "nor is it closed cleanly";
 }
 
+// Else the recovery of the next process would find in the page cache what the disk does not have, and its sync would
+// pass it over.
+TEST_F(Append, WhatAFailedSyncWasToCoverIsWrittenAgain) {
+  create();
+  append();
+  ASSERT_EQ(sync(), 0);
+  const std::uint64_t durable_size = content(0).size();
+  append({.records = 3});
+  append();
+  const std::uint64_t size = content(0).size();
+  files_.small_write_ranges.clear();
+  files_.async_sync = {.nth = 1, .error = EIO};
+  EXPECT_EQ(sync(), -EIO);
+  const std::vector<test::InlineFiles::Range> expected{{durable_size, size - durable_size}};
+  EXPECT_EQ(files_.small_write_ranges, expected);
+  const Offset end = log_->end_offset();
+  reopen(false);
+  EXPECT_EQ(log_->end_offset(), end) << "the same bytes";
+}
+
+TEST_F(Append, SealedSegmentsAreWrittenAgainWithTheirIndexes) {
+  config_.index_interval_bytes = 1;
+  create();
+  append();
+  append();
+  ASSERT_TRUE(log_->roll(kNow).has_value());
+  append();
+  files_.small_write_ranges.clear();
+  files_.async_sync = {.nth = 1, .error = EIO};
+  EXPECT_EQ(sync(), -EIO);
+  std::vector<test::InlineFiles::Range> expected;
+  for (const std::string_view suffix : {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix})
+    expected.push_back({0, content(0, suffix).size()});
+  EXPECT_EQ(files_.small_write_ranges, expected);
+}
+
+TEST_F(Append, AnIndexWhoseSyncFailedIsSyncedAgainOnlyAfterItWasWrittenAgain) {
+  create();
+  append();
+  ASSERT_EQ(sync(), 0);
+  config_.index_interval_bytes = 1;
+  log_->set_config(config_);
+  // A segment that begins below the durable end syncs the indexes of the one before at once.
+  for (int i = 0; i < 3; ++i) append();
+  ASSERT_EQ(sync(), 0);
+  const Offset end = log_->end_offset();
+  ASSERT_TRUE(log_->truncate_to(end - 1).has_value());
+  append({.base_offset = end + 5});
+  ASSERT_EQ(sync(), 0);
+  ASSERT_TRUE(log_->truncate_to(end + 3).has_value());
+  ASSERT_EQ(log_->end_offset(), end + 3);
+  files_.plain_sync = {.nth = 1, .error = EIO};
+  files_.small_write_ranges.clear();
+  EXPECT_FALSE(log_->roll(kNow).has_value());
+  const std::uint64_t index_size = content(0, kOffsetIndexSuffix).size();
+  ASSERT_GT(index_size, 0u);
+  EXPECT_EQ(files_.small_write_ranges.back(), (test::InlineFiles::Range{0, index_size}));
+  EXPECT_TRUE(log_->roll(kNow).has_value());
+}
+
 TEST_F(Append, ASegmentMadeInVainIsGoneBeforeACleanStop) {
   create();
   append();

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <vector>
 
 #include "engine/io/posix_files.h"
 
@@ -29,10 +30,19 @@ class InlineFiles : public io::PosixFiles {
   Fault allocation;
   Fault truncation;
   Fault async_sync;
+  Fault plain_sync;
   Fault directory_sync;
   Fault removal;
   Fault opening;
 
+  int refuses_changes = 0;  // an errno: every change of a file or a name fails with it
+
+  struct Range {
+    std::uint64_t position = 0;
+    std::uint64_t size = 0;
+    friend bool operator==(const Range&, const Range&) = default;
+  };
+  std::vector<Range> small_write_ranges;
   std::uint64_t gathered_writes = 0;
   std::uint64_t small_writes = 0;
   std::uint64_t async_syncs = 0;
@@ -48,7 +58,7 @@ class InlineFiles : public io::PosixFiles {
 
   void write(io::File file, std::span<const iovec> from, std::uint64_t position, io::Completion& done) override {
     ++gathered_writes;
-    if (!gathered_write.strikes()) return io::PosixFiles::write(file, from, position, done);
+    if (!fails(gathered_write)) return io::PosixFiles::write(file, from, position, done);
     std::uint64_t left = gathered_write.bytes_written;
     for (const iovec& part : from) {
       const std::size_t size = std::min<std::uint64_t>(part.iov_len, left);
@@ -59,11 +69,12 @@ class InlineFiles : public io::PosixFiles {
       left -= size;
     }
     done.pending = true;
-    complete(done, -gathered_write.error);
+    complete(done, -error_of(gathered_write));
   }
   Result<void> write(io::File file, Bytes from, std::uint64_t position) override {
     ++small_writes;
-    if (small_write.strikes()) return system_failure(small_write.error, "writing (ordered)");
+    if (fails(small_write)) return system_failure(error_of(small_write), "writing (ordered)");
+    small_write_ranges.push_back({position, from.size()});
     return io::PosixFiles::write(file, from, position);
   }
   void sync(io::File file, io::Completion& done) override {
@@ -72,33 +83,46 @@ class InlineFiles : public io::PosixFiles {
     complete(done, async_sync.strikes() ? -async_sync.error : 0 * file.handle);
   }
   // Tests must not wait for the disk; what is not synced is the business of MemoryDisk.
-  Result<void> sync(io::File) override { return {}; }
+  Result<void> sync(io::File) override {
+    if (plain_sync.strikes()) return system_failure(plain_sync.error, "syncing (ordered)");
+    return {};
+  }
   Result<void> sync_directory(const std::string&) override {
     if (directory_sync.strikes()) return system_failure(directory_sync.error, "syncing a directory (ordered)");
     return {};
   }
   Result<void> allocate(io::File file, std::uint64_t position, std::uint64_t length) override {
     ++allocations;
-    if (allocation.strikes()) return system_failure(allocation.error, "reserving (ordered)");
+    if (fails(allocation)) return system_failure(error_of(allocation), "reserving (ordered)");
     return io::PosixFiles::allocate(file, position, length);
   }
   Result<void> truncate(io::File file, std::uint64_t size) override {
-    if (truncation.strikes()) return system_failure(truncation.error, "truncating (ordered)");
+    if (fails(truncation)) return system_failure(error_of(truncation), "truncating (ordered)");
     return io::PosixFiles::truncate(file, size);
   }
   Result<void> remove(const std::string& path) override {
-    if (removal.strikes()) return system_failure(removal.error, "removing (ordered)");
+    if (fails(removal)) return system_failure(error_of(removal), "removing (ordered)");
     return io::PosixFiles::remove(path);
   }
   Result<io::File> open(const std::string& path, io::OpenMode mode) override {
     if (opening.strikes()) return system_failure(opening.error, "opening (ordered)");
+    const bool makes = mode == io::OpenMode::create || (mode == io::OpenMode::open_or_create && !exists(path));
+    if (refuses_changes != 0 && makes) return system_failure(refuses_changes, "making a file (ordered)");
     return io::PosixFiles::open(path, mode);
+  }
+
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    if (refuses_changes != 0) return system_failure(refuses_changes, "renaming (ordered)");
+    return io::PosixFiles::rename(from, to);
   }
 
  protected:
   void complete(io::Completion& done, std::int64_t result) override { queue_.push(done, result); }
 
  private:
+  bool fails(Fault& fault) { return fault.strikes() || refuses_changes != 0; }
+  [[nodiscard]] int error_of(const Fault& fault) const { return refuses_changes != 0 ? refuses_changes : fault.error; }
+
   io::CompletionQueue queue_;
 };
 
