@@ -50,8 +50,8 @@ Result<void> Partition::become_leader(LeaderEpoch epoch) {
 Result<void> Partition::load_producers(TimestampMs now_ms) {
   producers_.clear();
   Offset from = log_->log_start_offset();
-  if (Result<Offset> loaded =
-          load_newest_snapshot(files_, log_->directory(), log_->log_start_offset(), log_->end_offset(), producers_)) {
+  if (Result<Offset> loaded = load_newest_snapshot(files_, log_->directory(), log_->log_start_offset(),
+                                                   log_->end_offset(), log_->segments(), producers_)) {
     from = std::max(from, *loaded);
   } else {
     return std::unexpected(loaded.error());
@@ -100,7 +100,8 @@ Result<void> Partition::roll_if_due(const record::BatchHeader& header, Timestamp
 
 Result<AppendOutcome> Partition::append(Bytes bytes, LeaderEpoch clients_epoch, TimestampMs now_ms) {
   if (Result<void> checked = replication_.check_epoch(clients_epoch); !checked) return std::unexpected(checked.error());
-  if (failed_) return failure(Code::io_failed, "appending after a failed sync");
+  if (failed()) return failure(Code::io_failed, "appending after a failed sync");
+  if (Result<void> removed = remove_false_snapshots(); !removed) return std::unexpected(removed.error());
   if (bytes.size() < record::kBatchHeaderSize) return failure(Code::corrupt, "appending");
   record::BatchHeader header = record::read_header(bytes.data());
   if (!is_sound(header, bytes.size())) return failure(Code::corrupt, "appending");
@@ -121,15 +122,33 @@ Result<AppendOutcome> Partition::append(Bytes bytes, LeaderEpoch clients_epoch, 
   if (Result<void> staged = log_->stage(header, bytes.subspan(record::kBatchHeaderSize)); !staged) {
     return std::unexpected(staged.error());
   }
-  if (header.has_producer()) producers_.apply(header, std::nullopt);
+  if (header.has_producer()) {
+    undo_.push_back({header.base_offset, header.producer_id, producers_.state_of(header.producer_id)});
+    producers_.apply(header, std::nullopt);
+  }
   return AppendOutcome{header.base_offset, header.next_offset(), kNoTimestamp, false};
 }
 
-void Partition::on_write_failed(TimestampMs now_ms) {
-  if (Result<void> loaded = load_producers(now_ms); !loaded) {
-    log_error("partition read-only directory={} reason=\"{}\"", log_->directory(), loaded.error().text());
-    failed_ = true;
-  }
+void Partition::on_written() {
+  const auto is_written = [end = log_->written_end()](const Undo& undo) { return undo.base_offset < end; };
+  undo_.erase(undo_.begin(), std::ranges::find_if_not(undo_, is_written));
+}
+
+void Partition::on_write_failed() {
+  on_written();
+  for (; !undo_.empty(); undo_.pop_back()) producers_.restore(undo_.back().producer_id, std::move(undo_.back().state));
+  has_false_snapshots_ = true;
+  if (Result<void> removed = remove_false_snapshots(); !removed)
+    log_warning("snapshots not removed directory={} reason=\"{}\"", log_->directory(), removed.error().text());
+}
+
+// A roll takes a snapshot that knows what is staged. Once the log has grown past it again, it would be believed.
+Result<void> Partition::remove_false_snapshots() {
+  if (!has_false_snapshots_) return {};
+  if (Result<void> removed = remove_snapshots_beyond(files_, log_->directory(), log_->end_offset()); !removed)
+    return removed;
+  has_false_snapshots_ = false;
+  return {};
 }
 
 Offset Partition::last_stable_offset() const {
@@ -198,7 +217,8 @@ Result<log::EpochEnd> Partition::end_of_epoch(LeaderEpoch epoch, LeaderEpoch cli
 void Partition::expire_producers(TimestampMs now_ms) { producers_.expire(now_ms, producer_expiration_ms_); }
 
 Result<void> Partition::close() {
-  Result<void> saved = failed_ ? Result<void>{} : write_snapshot();
+  Result<void> saved = failed() ? Result<void>{} : remove_false_snapshots();
+  if (saved && !failed()) saved = write_snapshot();
   Result<void> closed = log_->close();
   return saved ? closed : saved;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,14 +69,16 @@ class Partition {
   [[nodiscard]] log::Log& log() { return *log_; }
   [[nodiscard]] const log::Log& log() const { return *log_; }
   [[nodiscard]] Waiters& waiters() { return waiters_; }
-  [[nodiscard]] bool failed() const { return failed_; }
+  // A sync failed: read-only until the process is started again, since nobody knows what the disk has.
+  [[nodiscard]] bool failed() const { return log_->has_failed_sync(); }
 
   // Everything below `end` is safe on this replica: moves the high watermark. True: it moved.
   bool on_safe(Offset end) { return replication_.on_local_end(end); }
-  // A write or sync failed. The log is back at its written end; producer state is made anew from disk. A failed sync
-  // leaves the partition read-only, since nobody knows what the disk has (until the process is restarted).
-  void on_write_failed(TimestampMs now_ms);
-  void on_sync_failed() { failed_ = true; }
+  // All that was staged up to written_end() is in the log.
+  void on_written();
+  // A write failed and the log is back at its written end: what the producers did in the batches that are gone is taken
+  // back.
+  void on_write_failed();
 
   void expire_producers(TimestampMs now_ms);
   // A producer snapshot at the end, then the log is closed. Nothing may be in flight.
@@ -87,6 +90,7 @@ class Partition {
   Result<void> load_producers(TimestampMs now_ms);
   void apply_stored(const record::BatchHeader& header, Bytes batch);
   Result<void> write_snapshot() const;
+  Result<void> remove_false_snapshots();
   [[nodiscard]] Offset readable_end(bool committed_only) const;
 
   io::Files& files_;
@@ -95,7 +99,14 @@ class Partition {
   Replication replication_;
   Waiters waiters_;
   std::int64_t producer_expiration_ms_ = 24 * 3600 * 1000ll;
-  bool failed_ = false;
+  // What a producer was before a batch that is not written yet, oldest first.
+  struct Undo {
+    Offset base_offset;
+    ProducerId producer_id;
+    std::optional<ProducerState> state;
+  };
+  std::vector<Undo> undo_;
+  bool has_false_snapshots_ = false;  // there may be some of batches that were never written
 };
 
 }  // namespace tailrace::partition

@@ -197,6 +197,23 @@ std::optional<Producers::EndedTransaction> Producers::end_transaction(ProducerSt
                           .aborted = marker.aborts};
 }
 
+std::optional<ProducerState> Producers::state_of(ProducerId producer_id) const {
+  const auto found = producers_.find(producer_id);
+  return found == producers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Producers::restore(ProducerId producer_id, std::optional<ProducerState> state) {
+  if (const auto found = producers_.find(producer_id); found != producers_.end()) {
+    open_transactions_.erase(found->second.current_transaction_first_offset);
+    producers_.erase(found);
+  }
+  if (!state) return;
+  if (state->current_transaction_first_offset != kNoOffset) {
+    open_transactions_[state->current_transaction_first_offset] = producer_id;
+  }
+  producers_[producer_id] = std::move(*state);
+}
+
 std::optional<Offset> Producers::first_unstable_offset() const {
   std::optional<Offset> first;
   if (!open_transactions_.empty()) first = open_transactions_.begin()->first;

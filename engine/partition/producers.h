@@ -71,6 +71,11 @@ class Producers {
   };
   std::optional<EndedTransaction> apply(const record::BatchHeader& header, const std::optional<EndMarker>& end_marker);
 
+  // What is known of a producer (nullopt: nothing), and back to it, when the data batches applied since are not to be
+  // in the log after all. Several are taken back in the opposite order.
+  std::optional<ProducerState> state_of(ProducerId producer_id) const;
+  void restore(ProducerId producer_id, std::optional<ProducerState> state);
+
   // First offset of the oldest open transaction; nullopt: none. The last stable offset is this, or the high watermark.
   // Once on_high_watermark() has been called, transactions count as open until their marker lies below the high
   // watermark, as in Kafka: what a marker decided is not seen before it is replicated. A log that has no followers need

@@ -32,23 +32,58 @@ Result<std::vector<Offset>> list_snapshots(io::Files& files, const std::string& 
   return offsets;
 }
 
+Result<void> remove(io::Files& files, const std::string& directory, Offset offset, const char* reason) {
+  const std::string path = path_of(directory, offset);
+  log_debug("producer snapshot removed file={} reason={}", path, reason);
+  return files.remove(path);
+}
+
+// Those that Kafka would keep at a start. `offsets` and `segments` ascend.
+std::vector<Offset> without_strays(const std::vector<Offset>& offsets, const std::vector<log::SegmentInfo>& segments) {
+  const auto is_base = [&](Offset offset) {
+    return std::ranges::binary_search(segments, offset, {}, &log::SegmentInfo::base_offset);
+  };
+  std::vector<Offset> kept;
+  for (const Offset offset : offsets) {
+    const bool is_newest = offset == offsets.back() && offset > segments.back().base_offset;
+    if (is_base(offset) || is_newest) kept.push_back(offset);
+  }
+  return kept;
+}
+
 }  // namespace
 
-Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directory, Offset log_start, Offset log_end,
-                                    Producers& producers) {
+Result<void> remove_snapshots_beyond(io::Files& files, const std::string& directory, Offset log_end) {
   Result<std::vector<Offset>> offsets = list_snapshots(files, directory);
   if (!offsets) return std::unexpected(offsets.error());
-  while (!offsets->empty()) {
-    const Offset offset = offsets->back();
-    offsets->pop_back();
-    if (offset < log_start) break;
-    const std::string path = path_of(directory, offset);
-    if (offset <= log_end) {
-      const Result<std::string> content = io::read_file(files, path);
-      if (!content) return std::unexpected(content.error());
-      if (producers.load_snapshot(as_bytes(*content))) return offset;
-      log_warning("producer snapshot removed file={} reason=corrupt", path);
-    }
+  if (offsets->empty() || offsets->back() <= log_end) return {};
+  for (const Offset offset : *offsets) {
+    if (offset <= log_end) continue;
+    if (Result<void> removed = remove(files, directory, offset, "beyond the end"); !removed) return removed;
+  }
+  return files.sync_directory(directory);
+}
+
+Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directory, Offset log_start, Offset log_end,
+                                    const std::vector<log::SegmentInfo>& segments, Producers& producers) {
+  if (Result<void> removed = remove_snapshots_beyond(files, directory, log_end); !removed)
+    return std::unexpected(removed.error());
+  Result<std::vector<Offset>> offsets = list_snapshots(files, directory);
+  if (!offsets) return std::unexpected(offsets.error());
+  // These removals need not be durable: what comes back after a power cut is as true, or as unsound, as it was.
+  std::vector<Offset> kept = without_strays(*offsets, segments);
+  std::erase_if(kept, [log_start](Offset offset) { return offset <= log_start; });
+  for (const Offset offset : *offsets) {
+    if (std::ranges::binary_search(kept, offset)) continue;
+    if (Result<void> removed = remove(files, directory, offset, "stray"); !removed)
+      return std::unexpected(removed.error());
+  }
+  for (; !kept.empty(); kept.pop_back()) {
+    const std::string path = path_of(directory, kept.back());
+    const Result<std::string> content = io::read_file(files, path);
+    if (!content) return std::unexpected(content.error());
+    if (producers.load_snapshot(as_bytes(*content))) return kept.back();
+    log_warning("producer snapshot removed file={} reason=corrupt", path);
     if (Result<void> removed = files.remove(path); !removed) return std::unexpected(removed.error());
   }
   return log_start;

@@ -73,9 +73,10 @@ void Shard::on_written(Hosted& hosted, std::int64_t result) {
     log_error("write failed partition={} error=\"{}\"", hosted.name, std::strerror(static_cast<int>(-result)));
     std::erase(staged_, &hosted);
     hosted.in_staged_list = false;
-    hosted.partition->on_write_failed(io_.wall_clock_ms());
+    hosted.partition->on_write_failed();
     return fail_lost(hosted, result == -ENOSPC ? Code::disk_full : Code::io_failed);
   }
+  hosted.partition->on_written();
   if (hosted.partition->failed()) return fail_unsafe(hosted);
   if (settings_.durability == Durability::memory) return advance(hosted, log.written_end());
   if (!hosted.in_unsynced_list) {
@@ -84,16 +85,19 @@ void Shard::on_written(Hosted& hosted, std::int64_t result) {
   }
 }
 
-// One sync at a time for a partition: what is written meanwhile shares the next one. That is group commit.
+// One sync at a time for a partition: what is written meanwhile shares the next one. That is group commit. A sync also
+// waits for the write that is in flight, to cover it, but for one only: under a steady load there is always another.
 void Shard::start_syncs() {
   std::vector<Hosted*> unsynced;
   unsynced.swap(unsynced_);
   for (Hosted* const hosted : unsynced) {
-    if (hosted->syncing || hosted->writing) {
+    if (hosted->syncing || (hosted->writing && !hosted->has_waited_for_write)) {
+      hosted->has_waited_for_write |= !hosted->syncing;
       unsynced_.push_back(hosted);
       continue;
     }
     hosted->in_unsynced_list = false;
+    hosted->has_waited_for_write = false;
     // The sync that was in flight when it was listed may have been enough; after a failed one no other helps.
     if (hosted->partition->failed() || !hosted->partition->log().needs_sync()) continue;
     hosted->syncing = true;
@@ -108,7 +112,6 @@ void Shard::on_synced(Hosted& hosted, std::int64_t result) {
   hosted.syncing = false;
   if (result < 0) {
     log_error("sync failed partition={} error=\"{}\"", hosted.name, std::strerror(static_cast<int>(-result)));
-    hosted.partition->on_sync_failed();
   }
   if (hosted.partition->failed()) return fail_unsafe(hosted);
   if (settings_.durability == Durability::disk) advance(hosted, hosted.partition->log().durable_end());

@@ -48,8 +48,9 @@ struct Shard::Hosted {
   bool in_unsynced_list = false;
   bool writing = false;
   bool syncing = false;
-  bool has_topic_id = true;  // false: adopted, under an id that stands in for the topic's
-  bool deleted = false;      // renamed to removed_path, which is to be made durable
+  bool has_waited_for_write = false;  // its next sync
+  bool has_topic_id = true;           // false: adopted, under an id that stands in for the topic's
+  bool deleted = false;               // renamed to removed_path, which is to be made durable
   std::string removed_path;
 
   void on_written(std::int64_t result) { shard->on_written(*this, result); }
