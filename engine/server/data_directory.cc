@@ -1,6 +1,8 @@
 #include "engine/server/data_directory.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -28,6 +30,18 @@ log::OffsetCheckpoint read_or_empty(io::Files& files, const std::string& path) {
   if (checkpoint) return std::move(*checkpoint);
   log_warning("checkpoint ignored file={} reason=\"{}\"", path, checkpoint.error().text());
   return {};
+}
+
+// Two directories that name one topic, under two names: one was copied by hand, and which has the topic's records is
+// not ours to guess.
+std::optional<std::pair<std::string, std::string>> find_copy(const std::vector<FoundPartition>& found) {
+  std::unordered_map<Uuid, const FoundPartition*, UuidHash> topics;
+  for (const FoundPartition& each : found) {
+    if (each.topic_id.is_zero()) continue;
+    const FoundPartition& first = *topics.try_emplace(each.topic_id, &each).first->second;
+    if (first.topic != each.topic) return std::pair(first.path, each.path);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -73,6 +87,11 @@ Result<std::vector<FoundPartition>> DataDirectory::load() {
     partition.hints.gaps_are_losses = cleaned && !cleaned->contains({parsed->topic, parsed->partition});
     partition.hints.log_start_offset = offset_of(starts, parsed->topic, parsed->partition);
     found.push_back(std::move(partition));
+  }
+  if (const auto copy = find_copy(found)) {
+    problem_ = fmt::format("looking at {} and {}, which name the same topic in their {}", copy->first, copy->second,
+                           log::kPartitionMetadataFile);
+    return failure(Code::mismatch, problem_.c_str());
   }
   if (clean) {
     if (Result<void> removed = files_.remove(mark); !removed) return std::unexpected(removed.error());

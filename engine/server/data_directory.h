@@ -40,7 +40,8 @@ class DataDirectory {
   DataDirectory(io::Files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
   // Reads everything; takes the clean-shutdown mark away, since from here on it would be a lie. Errors: not_found,
-  // corrupt, io_failed.
+  // corrupt, io_failed; mismatch, when two directories name one topic: nothing was changed, and the error's text, which
+  // lives as long as this, names both.
   Result<std::vector<FoundPartition>> load();
 
   // Compares with meta.properties, or writes it when there is none. Error: mismatch.
@@ -73,6 +74,7 @@ class DataDirectory {
   std::string path_;
   std::vector<std::string> to_remove_;
   std::set<log::TopicPartition> checkpointed_;
+  std::string problem_;  // what the error of load() speaks of
 };
 
 }  // namespace tailrace::server

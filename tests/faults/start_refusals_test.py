@@ -223,6 +223,16 @@ def data_directory(world):
     damaged(world, "a meta.properties that is a directory", ["meta.properties"], properties, replace_by_directory, put_back)
     damaged(world, "a journal that is a directory", ["tailrace.metadata.journal"],
             os.path.join(world.data, "tailrace.metadata.journal"), replace_by_directory, put_back)
+    copy = os.path.join(world.data, "copied-0")
+    shutil.copytree(os.path.join(world.data, "kept-0"), copy)
+    # The engine is the second to start: the controller has begun its epoch.
+    before = contents(world.data)
+    world.refused("a partition that was copied by hand", [copy, os.path.join(world.data, "kept-0"), "same topic"],
+                  same_data=False)
+    after = contents(world.data)
+    tally.verdict(all(after.get(path) == before[path] for path in before if "tailrace." not in path),
+                  "a partition that was copied by hand: touches no partition")
+    shutil.rmtree(copy)
     journal = os.path.join(world.data, "tailrace.metadata.journal")
     with open(journal, "rb") as file:
         bytes_before = file.read()

@@ -57,10 +57,9 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
   }
 
   void start_engine() {
-    Settings settings;
-    settings.data_directory = data_.path();
-    settings.durability = std::get<1>(GetParam());
-    shard_.emplace(*io_, settings, nullptr);
+    settings_.data_directory = data_.path();
+    settings_.durability = std::get<1>(GetParam());
+    shard_.emplace(*io_, settings_, counters_.get());
     ASSERT_TRUE(shard_->load());
     listener_ = std::move(
         *ipc::Listener::create(*io_, *bell_, run_.path() + "/e.sock", [this](std::unique_ptr<ipc::SocketLink> link) {
@@ -164,6 +163,8 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
     return offsets;
   }
 
+  Settings settings_;
+  std::unique_ptr<Counters> counters_;
   test::TemporaryDirectory data_;
   test::TemporaryDirectory run_;
   std::unique_ptr<io::Io> io_;
@@ -219,6 +220,57 @@ TEST_P(ShardTest, ARetryOfAnIdempotentBatchIsAnsweredWithItsOldOffsetAlsoAfterAK
   EXPECT_EQ(again.duplicate, 1);
   EXPECT_EQ(again.base_offset, 0);
   EXPECT_EQ(read(0).high_watermark, 3);
+}
+
+// In every turn something is being written when the syncs start.
+TEST_P(ShardTest, ASteadyLoadDoesNotPutOffASync) {
+  client_->detach();
+  stop_engine_at_once();
+  settings_.checkpoint_interval_ms = 1;  // when durability=memory syncs
+  const std::string path = run_.path() + "/counters";
+  counters_ = std::move(*Counters::create(path));
+  start_engine();
+  lead(0);
+  const auto syncs = [&] {
+    const std::vector<Counters::Reading> readings = *Counters::read(path);
+    for (const Counters::Reading& each : readings) {
+      if (each.name == "syncs") return each.value;
+    }
+    return std::uint64_t{0};
+  };
+  std::vector<std::unique_ptr<Asked<api::Appended>>> appended;
+  while (syncs() < 3) {
+    ASSERT_LT(appended.size(), 2000u) << "there is always another write, and never a sync";
+    appended.push_back(std::make_unique<Asked<api::Appended>>());
+    start_append(*appended.back(), 1);
+    turn();
+  }
+  for (const auto& each : appended) {
+    run_until(*each);
+    EXPECT_EQ(each->answer.code, api::kOk);
+  }
+}
+
+// A copy that was made by hand names the topic of its original.
+TEST_P(ShardTest, TwoDirectoriesOfOneTopicAreRefusedAndNothingIsTouched) {
+  lead(0);
+  append(1);
+  stop_engine();
+  const std::string original = data_.path() + "/orders-0";
+  for (const std::string copy : {"copy-0", "zopy-7"}) {
+    const std::string path = data_.path() + "/" + copy;
+    std::filesystem::copy(original, path);
+    Shard shard(*io_, settings_, nullptr);
+    const Result<void> loaded = shard.load();
+    ASSERT_FALSE(loaded.has_value());
+    EXPECT_EQ(loaded.error().code, Code::mismatch);
+    EXPECT_NE(loaded.error().text().find(original), std::string::npos) << loaded.error().text();
+    EXPECT_NE(loaded.error().text().find(path), std::string::npos) << loaded.error().text();
+    EXPECT_TRUE(std::filesystem::exists(data_.path() + "/.kafka_cleanshutdown"));
+    std::filesystem::remove_all(path);
+  }
+  start_engine();
+  EXPECT_EQ(lead(0).end_offset, 1);
 }
 
 TEST_P(ShardTest, AWatchIsAnsweredOnceWhenTheEndMoves) {
