@@ -66,11 +66,12 @@ Result<Position> Log::find_bound(std::size_t index, Offset bound) const {
     if (const BatchPlace* recent = recent_->find(bound)) return recent->position;
   }
   if (known_bound_ == bound) return known_bound_position_;
-  Result<std::optional<BatchPlace>> place = segment.find(bound);
-  if (!place) return std::unexpected(place.error());
-  known_bound_position_ = *place ? (*place)->position : static_cast<Position>(segment.size());
-  known_bound_ = *place ? bound : kNoOffset;  // behind the last batch, the position moves with the next one
-  return known_bound_position_;
+  Result<Position> position = segment.find_end(bound);
+  if (!position) return position;
+  known_bound_position_ = *position;
+  // Behind the last batch, the position moves with the next one.
+  known_bound_ = *position < segment.size() ? bound : kNoOffset;
+  return position;
 }
 
 Result<Extent> Log::plan_read(Offset from, Offset bound, std::uint32_t max_bytes, bool whole_first_batch) const {
@@ -125,12 +126,13 @@ Result<std::optional<TimestampedOffset>> Log::find_by_timestamp(TimestampMs time
     if (!from) return std::unexpected(from.error());
     Result<io::File> file = segment.file();
     if (!file) return std::unexpected(file.error());
-    BatchScanner scanner(files_, *file, from->position, segment.size(), kTimeWindow);
+    Result<Position> end = find_bound(i, bound);
+    if (!end) return std::unexpected(end.error());
+    BatchScanner scanner(files_, *file, from->position, *end, kTimeWindow);
     while (true) {
       Result<std::optional<record::BatchHeader>> header = scanner.next();
       if (!header) return std::unexpected(header.error());
       if (!*header) break;
-      if ((*header)->base_offset >= bound) return std::nullopt;
       if ((*header)->max_timestamp < timestamp || (*header)->last_offset() < log_start_offset_) continue;
       Result<Bytes> batch = scanner.whole();
       if (!batch) return std::unexpected(batch.error());
@@ -160,11 +162,13 @@ Result<std::optional<TimestampedOffset>> Log::find_max_timestamp(Offset bound) c
     if (!from) return std::unexpected(from.error());
     Result<io::File> file = segment.file();
     if (!file) return std::unexpected(file.error());
-    BatchScanner scanner(files_, *file, from->position, segment.size(), kTimeWindow);
+    Result<Position> end = find_bound(i, bound);
+    if (!end) return std::unexpected(end.error());
+    BatchScanner scanner(files_, *file, from->position, *end, kTimeWindow);
     while (true) {
       Result<std::optional<record::BatchHeader>> header = scanner.next();
       if (!header) return std::unexpected(header.error());
-      if (!*header || (*header)->base_offset >= bound) break;
+      if (!*header) break;
       if ((*header)->max_timestamp <= largest || (*header)->last_offset() < log_start_offset_) continue;
       largest = (*header)->max_timestamp;
       largest_segment = i;

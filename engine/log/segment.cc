@@ -132,6 +132,22 @@ Result<std::optional<BatchPlace>> Segment::find(Offset offset) const {
   }
 }
 
+Result<Position> Segment::find_end(Offset offset) const {
+  if (offset <= base_offset_) return Position{0};
+  Result<IndexedPosition> from = offsets_.floor(offset - 1);
+  if (!from) return std::unexpected(from.error());
+  Result<io::File> opened = file();
+  if (!opened) return std::unexpected(opened.error());
+  BatchScanner scanner(files_, *opened, from->position, size_, kFindWindow);
+  while (true) {
+    Result<std::optional<record::BatchHeader>> header = scanner.next();
+    if (!header) return std::unexpected(header.error());
+    const auto position = static_cast<Position>(scanner.position());
+    if (!*header || (*header)->base_offset >= offset) return position;
+    if ((*header)->next_offset() == offset) return static_cast<Position>(position + (*header)->size_bytes());
+  }
+}
+
 Result<Offset> Segment::last_batch_end() const {
   Result<io::File> opened = file();
   if (!opened) return std::unexpected(opened.error());
@@ -227,13 +243,8 @@ Result<void> Segment::begin_rebuild() {
 Result<void> Segment::write_again(Offset durable_end) {
   Result<io::File> opened = file();
   if (!opened) return std::unexpected(opened.error());
-  std::uint64_t position = 0;
-  if (durable_end > base_offset_) {
-    // From the end of all batches on there may be bytes of a write in flight.
-    const Result<std::optional<BatchPlace>> place = find(durable_end);
-    if (place) position = *place ? (*place)->position : size_;
-  }
-  Result<void> done = io::write_again(files_, *opened, position);
+  // To the end of the file: behind the batches there may be bytes of a write in flight.
+  Result<void> done = io::write_again(files_, *opened, find_end(durable_end).value_or(0));
   for (IndexFile* index : {&offsets_.file(), &times_.file(), &aborted_.file()}) {
     if (!index->is_there()) continue;
     Result<void> written = index->open();

@@ -64,6 +64,10 @@ class Segment {
   // The first batch with a last offset >= `offset`, nullopt when all end before it. Error: corrupt.
   Result<std::optional<BatchPlace>> find(Offset offset) const;
 
+  // Where the batches below `offset`, a batch boundary, end. What is behind them is not looked at: after a failed sync
+  // it may be anything.
+  Result<Position> find_end(Offset offset) const;
+
   // The offset behind the last batch, the base offset when there is none. Error: corrupt.
   Result<Offset> last_batch_end() const;
 

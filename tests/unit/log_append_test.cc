@@ -2,6 +2,7 @@
 // no.
 #include <sys/stat.h>
 
+#include <fstream>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -448,6 +449,33 @@ TEST_F(Append, WhatAFailedSyncWasToCoverIsWrittenAgain) {
   const Offset end = log_->end_offset();
   reopen(false);
   EXPECT_EQ(log_->end_offset(), end) << "the same bytes";
+}
+
+// A file system may throw away what it could not write.
+TEST_F(Append, ReadersBelowABoundAreNotTroubledByWhatIsBehindIt) {
+  create();
+  for (int i = 0; i < 3; ++i) append({.timestamp = kNow + i});
+  const Offset bound = log_->end_offset();
+  const std::uint64_t size = content(0).size();
+  append({.timestamp = kNow + 9});
+  ASSERT_TRUE(log_->roll(kNow).has_value());  // what was in memory of the tail is forgotten
+  const std::string zeros(content(0).size() - size, '\0');
+  std::fstream(file(0, kLogSuffix), std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(size))
+      .write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
+  const auto extent = log_->plan_read(0, bound, 100'000, true);
+  ASSERT_TRUE(extent.has_value()) << extent.error().text();
+  EXPECT_EQ(extent->length, size);
+  EXPECT_EQ(log_->bytes_between(0, bound), size);
+  const auto by_time = log_->find_by_timestamp(kNow + 1, bound);
+  ASSERT_TRUE(by_time.has_value()) << by_time.error().text();
+  EXPECT_EQ((*by_time)->offset, 1);
+  const auto later = log_->find_by_timestamp(kNow + 5, bound);
+  ASSERT_TRUE(later.has_value()) << later.error().text();
+  EXPECT_FALSE(later->has_value());
+  const auto largest = log_->find_max_timestamp(bound);
+  ASSERT_TRUE(largest.has_value()) << largest.error().text();
+  EXPECT_EQ((*largest)->offset, bound - 1);
 }
 
 TEST_F(Append, SealedSegmentsAreWrittenAgainWithTheirIndexes) {
