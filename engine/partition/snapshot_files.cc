@@ -51,25 +51,28 @@ std::vector<Offset> without_strays(const std::vector<Offset>& offsets, const std
   return kept;
 }
 
+// Takes those beyond `log_end` off the list and out of the directory.
+Result<void> drop_beyond(io::Files& files, const std::string& directory, Offset log_end, std::vector<Offset>& offsets) {
+  const bool any = !offsets.empty() && offsets.back() > log_end;
+  for (; !offsets.empty() && offsets.back() > log_end; offsets.pop_back()) {
+    if (Result<void> removed = remove(files, directory, offsets.back(), "beyond the end"); !removed) return removed;
+  }
+  return any ? files.sync_directory(directory) : Result<void>{};
+}
+
 }  // namespace
 
 Result<void> remove_snapshots_beyond(io::Files& files, const std::string& directory, Offset log_end) {
   Result<std::vector<Offset>> offsets = list_snapshots(files, directory);
-  if (!offsets) return std::unexpected(offsets.error());
-  if (offsets->empty() || offsets->back() <= log_end) return {};
-  for (const Offset offset : *offsets) {
-    if (offset <= log_end) continue;
-    if (Result<void> removed = remove(files, directory, offset, "beyond the end"); !removed) return removed;
-  }
-  return files.sync_directory(directory);
+  return offsets ? drop_beyond(files, directory, log_end, *offsets) : std::unexpected(offsets.error());
 }
 
 Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directory, Offset log_start, Offset log_end,
                                     const std::vector<log::SegmentInfo>& segments, Producers& producers) {
-  if (Result<void> removed = remove_snapshots_beyond(files, directory, log_end); !removed)
-    return std::unexpected(removed.error());
   Result<std::vector<Offset>> offsets = list_snapshots(files, directory);
   if (!offsets) return std::unexpected(offsets.error());
+  if (Result<void> dropped = drop_beyond(files, directory, log_end, *offsets); !dropped)
+    return std::unexpected(dropped.error());
   // These removals need not be durable: what comes back after a power cut is as true, or as unsound, as it was.
   std::vector<Offset> kept = without_strays(*offsets, segments);
   std::erase_if(kept, [log_start](Offset offset) { return offset <= log_start; });

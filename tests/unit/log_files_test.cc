@@ -53,6 +53,29 @@ TEST(LogFiles, ACheckpointIsReplacedWhole) {
   EXPECT_EQ(test::read_text(path), "0\n1\nt 1 6\n");
 }
 
+// Whatever step of replacing it fails: the name leads to the old content or to the whole new one, and the next attempt
+// is not misled by what this one left.
+TEST(LogFiles, ACheckpointThatCannotBeReplacedIsTheOldOne) {
+  test::TemporaryDirectory directory;
+  test::InlineFiles files;
+  const std::string path = directory / std::string(kRecoveryPointFile);
+  const OffsetCheckpoint old = {{{"orders", 0}, 4}};
+  const OffsetCheckpoint newer = {{{"orders", 0}, 5}, {{"orders", 1}, 6}};
+  using Files = test::InlineFiles;
+  for (Files::Fault Files::* kind :
+       {&Files::opening, &Files::truncation, &Files::small_write, &Files::plain_sync, &Files::directory_sync}) {
+    ASSERT_TRUE(write_offset_checkpoint(files, path, old).has_value());
+    (files.*kind) = {.nth = 1, .error = EIO};
+    EXPECT_FALSE(write_offset_checkpoint(files, path, newer).has_value());
+    (files.*kind) = {};
+    const Result<OffsetCheckpoint> found = read_offset_checkpoint(files, path);
+    ASSERT_TRUE(found.has_value()) << found.error().text();
+    EXPECT_EQ(*found, kind == &Files::directory_sync ? newer : old);
+    ASSERT_TRUE(write_offset_checkpoint(files, path, newer).has_value());
+    EXPECT_EQ(*read_offset_checkpoint(files, path), newer);
+  }
+}
+
 TEST(LogFiles, LeaderEpochsAreKafkasText) {
   const std::vector<EpochStart> entries = {{0, 0}, {3, 17}};
   EXPECT_EQ(encode_leader_epochs(entries), "0\n2\n0 0\n3 17\n");
