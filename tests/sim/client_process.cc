@@ -1,5 +1,6 @@
 #include "tests/sim/client_process.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -76,6 +77,12 @@ bool ClientProcess::start_append(api::Append& request, Bytes batch, ipc::Arena::
   request.length = static_cast<std::uint32_t>(batch.size());
   api_.append(request, call);
   return true;
+}
+
+// Once answered, the memory is the client's to use again: at once.
+void ClientProcess::end_append(const ipc::Arena::Chunk& chunk) {
+  if (link_ != nullptr) std::ranges::fill(arena_->bytes(chunk), std::byte{0xDD});
+  arena_->free(chunk);
 }
 
 bool ClientProcess::step() {

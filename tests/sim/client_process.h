@@ -69,7 +69,7 @@ class ClientProcess : public Process {
   // Sends a batch; false: no room now. The chunk that it may take is given back with the answer.
   virtual bool start_append(api::Append& request, Bytes batch, ipc::Arena::Chunk& chunk,
                             api::Call<api::Appended>& call);
-  virtual void end_append(const ipc::Arena::Chunk& chunk) { arena_->free(chunk); }
+  virtual void end_append(const ipc::Arena::Chunk& chunk);
   [[nodiscard]] virtual bool wants_session() const { return link_ == nullptr; }
   [[nodiscard]] virtual bool is_ready() const { return identified_; }
 

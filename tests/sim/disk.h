@@ -22,8 +22,9 @@ namespace tailrace::sim {
 
 // What goes wrong now, in chances of 1 in N (0: never).
 struct DiskFaults {
-  std::uint64_t write_error = 0;  // EIO, after a part was written
-  std::uint64_t sync_error = 0;   // EIO, see Disk::fail_sync
+  std::uint64_t write_error = 0;   // EIO, after a part was written
+  std::uint64_t crash_behind = 0;  // of a failed write: a few changes later somebody is killed
+  std::uint64_t sync_error = 0;    // EIO, see Disk::fail_sync
   // Of a failed sync: the bytes also go from the cache (a file system that reads them from the disk again).
   std::uint64_t cache_lost = 0;
   std::uint64_t metadata_error = 0;  // EIO: truncate, rename, sync_directory, creating a file

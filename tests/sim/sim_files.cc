@@ -62,6 +62,7 @@ std::int64_t SimFiles::write_some(Inode& inode, Bytes bytes, std::uint64_t posit
   if (!disk_.may_change()) return -EIO;
   if (disk_.strikes(disk_.faults.write_error)) {
     disk_.write(inode, bytes.first(schedule_.random.below(bytes.size() + 1)), position);
+    if (!disk_.changes_left && disk_.strikes(disk_.faults.crash_behind)) disk_.changes_left = schedule_.random.below(6);
     return -EIO;
   }
   const std::size_t written = disk_.write(inode, bytes, position);

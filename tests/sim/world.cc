@@ -220,6 +220,7 @@ void World::strike() {
       if (plan_.fills_disk) disk_.budget_bytes = random.one_in(3) ? random.below(200'000) : ~0ull;
       break;
     case 8:
+      disk_.faults.crash_behind = plan_.crashes_midway ? 2 : 0;
       if (plan_.fails_writes)
         disk_.faults.write_error = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(5, 200));
       break;
