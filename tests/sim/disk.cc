@@ -108,6 +108,7 @@ void Disk::sync(Inode& inode) {
 
 void Disk::fail_sync(Inode& file) {
   if (changes_left) return;  // somebody is about to be killed
+  ++syncs_failed;
   const bool all_lost = random_.one_in(2);
   for (const Inode::Change& change : file.unsynced) {
     if (change.truncates || (!all_lost && random_.one_in(2))) carry_out(file.durable, change);

@@ -84,6 +84,7 @@ class Disk {
   // asked must be alive to hear of it, else nobody ever would: a process that is killed in that very moment is not
   // simulated.
   void fail_sync(Inode& file);
+  std::uint64_t syncs_failed = 0;
 
   // The power goes: content and names become what was durable and what chance kept.
   void cut_power();

@@ -1,5 +1,7 @@
 #include "tests/sim/kafka_reader.h"
 
+#include <algorithm>
+
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/fetch.h"
 
@@ -59,6 +61,7 @@ void KafkaReader::fetch() {
     session_position_ = position_;
   }
   in_flight_ = true;
+  end_before_ = client_.stage().history.visible_end(slot().key());
   client_.schedule().note("fetch slot={} offset={} version={} session={} epoch={}", slot_, position_, version_,
                           session_id_ == 0 ? "none" : "open", session_epoch_);
   kafka_.ask(request, version_, [this, key = slot().key(), position = position_](std::optional<Bytes> body) {
@@ -99,7 +102,8 @@ void KafkaReader::on_answer(const TopicIdPartition& key, Offset position, std::o
     const auto error = static_cast<ErrorCode>(partition.error_code);
     // A name may mean a newer topic than the one that was asked for.
     if (key != slot().key()) return;
-    if (error == ErrorCode::OFFSET_OUT_OF_RANGE && !history.is_durable() && position > history.visible_end(key)) {
+    if (error == ErrorCode::OFFSET_OUT_OF_RANGE && !history.is_durable() &&
+        position > std::min(end_before_, history.visible_end(key))) {
       position_ = 0;  // a power cut took the end
       return;
     }

@@ -1,5 +1,7 @@
 #include "tests/sim/reader.h"
 
+#include <algorithm>
+
 namespace tailrace::sim {
 
 Reader::Reader(ClientProcess& client, std::size_t slot)
@@ -50,6 +52,7 @@ void Reader::start_read() {
   request_.whole_first_batch = client_.stage().healed || !random.one_in(5) ? 1 : 0;
   in_flight_ = true;
   watching_ = false;
+  end_before_read_ = client_.stage().history.visible_end({topic_id_, slot().partition});
   client_.schedule().note("read slot={} offset={} max={}", slot_, position_, request_.max_bytes);
   client_.api().read(request_, call_);
 }
@@ -67,7 +70,7 @@ void Reader::on_plan(const api::ReadPlan& plan, Bytes) {
     in_flight_ = watching_ = false;
     switch (static_cast<Code>(plan.code)) {
       case Code::out_of_range:
-        if (!history.is_durable() && request_.fetch_offset > history.visible_end(key)) {
+        if (!history.is_durable() && request_.fetch_offset > std::min(end_before_read_, history.visible_end(key))) {
           begin_at(0);  // a power cut took the end
           break;
         }

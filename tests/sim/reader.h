@@ -36,7 +36,8 @@ class Reader final : public Actor {
   api::Read request_;
   api::Call<api::OffsetListed> offset_call_;
   bool asks_offset_ = false;
-  Offset end_before_ = 0;  // known when the question was asked
+  Offset end_before_read_ = 0;  // known when the question was asked
+  Offset end_before_ = 0;       // the same of asks_offset_
 
   // A plan whose bytes are not looked at yet.
   api::FileCache::Entry* held_ = nullptr;

@@ -190,9 +190,25 @@ void World::plan_next_strike() {
   });
 }
 
+void World::fail_syncs() {
+  Random& random = schedule_.random;
+  disk_.faults.sync_error = random.one_in(3) ? 0 : static_cast<std::uint64_t>(random.between(20, 500));
+  // What was acknowledged from the cache alone would be lost to its readers.
+  if (plan_.durable) disk_.faults.cache_lost = random.below(4);
+}
+
 void World::strike() {
   Random& random = schedule_.random;
   if (random.one_in(3)) disk_.write_back_some();
+  if (disk_.syncs_failed > 0 && random.one_in(2)) {
+    // Its owner starts the engine again, and the cache may know more than the disk.
+    disk_.syncs_failed = 0;
+    end_engine(Ending::killed);
+    if (!plan_.cuts_power) return;
+    return schedule_.after(Duration{random.between(100'000, 400'000)}, [this] {
+      if (!calm_) end_engine(Ending::power_cut);
+    });
+  }
   ClientProcess& client = *clients_[random.below(clients_.size())];
   switch (random.below(14)) {
     case 0:
@@ -225,10 +241,7 @@ void World::strike() {
         disk_.faults.write_error = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(5, 200));
       break;
     case 9:
-      if (!plan_.fails_syncs) break;
-      disk_.faults.sync_error = random.one_in(2) ? 0 : static_cast<std::uint64_t>(random.between(20, 500));
-      // What was acknowledged from the cache alone would be lost to its readers.
-      if (plan_.durable) disk_.faults.cache_lost = random.below(4);
+      if (plan_.fails_syncs) fail_syncs();
       break;
     case 10:
       if (plan_.fails_metadata)
@@ -309,6 +322,11 @@ Outcome World::run() {
   plan_start(Duration{0});
   schedule_.after(Duration{100}, [this] { start_broker(); });
   plan_next_strike();
+  if (plan_.fails_syncs) {
+    schedule_.after(Duration{schedule_.random.between(10'000, 200'000)}, [this] {
+      if (!calm_) fail_syncs();
+    });
+  }
   if (run_until(schedule_.now() + Duration{plan_.chaos_ms * 1000})) {
     heal();
     if (wait_for_progress()) stop_and_look();

@@ -34,6 +34,7 @@ class World {
   void make_clients();
   bool run_until(Instant end);  // false: a rule was broken
   void strike();
+  void fail_syncs();
   void plan_next_strike();
   void plan_start(Duration delay);
   void start_engine();
