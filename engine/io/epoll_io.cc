@@ -21,7 +21,7 @@ Result<std::unique_ptr<EpollIo>> EpollIo::create() {
   if (io->epoll_ < 0) return system_failure(errno, "making an epoll instance");
   io->sync_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (io->sync_event_ < 0) return system_failure(errno, "making an eventfd");
-  io->watch(io->sync_event_);
+  if (const int error = io->watch(io->sync_event_); error != 0) return system_failure(error, "watching an eventfd");
   return io;
 }
 
@@ -36,11 +36,11 @@ EpollIo::~EpollIo() {
   if (epoll_ >= 0) ::close(epoll_);
 }
 
-void EpollIo::watch(int descriptor) {
+int EpollIo::watch(int descriptor) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.fd = descriptor;
-  CHECK(::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0);
+  return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : errno;
 }
 
 void EpollIo::unwatch(int descriptor) { ::epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr); }

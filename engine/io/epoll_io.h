@@ -24,7 +24,7 @@ class EpollIo : public SocketIo {
   Files& files() override { return files_; }
 
  protected:
-  void watch(int descriptor) override;
+  int watch(int descriptor) override;
   void unwatch(int descriptor) override;
   void wait(std::int64_t timeout_us) override;
 

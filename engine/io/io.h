@@ -51,7 +51,8 @@ class Io {
   virtual Result<Socket> listen(const Address& address, int backlog) = 0;
   virtual Result<Address> local_address(Socket socket) = 0;
   virtual Result<Address> peer_address(Socket socket) = 0;
-  virtual void accept(Socket listener, Completion& done) = 0;  // result: the new socket's handle, with TCP_NODELAY
+  virtual void accept(Socket listener,
+                      Completion& done) = 0;  // result: the new socket's handle, with TCP_NODELAY, SO_KEEPALIVE
   virtual void receive(Socket socket, MutableBytes into, std::size_t at_least, Completion& done) = 0;
   void receive(Socket socket, MutableBytes into, Completion& done) { receive(socket, into, into.size(), done); }
   virtual void send(Socket socket, Bytes from, bool more, Completion& done) = 0;  // `more`: MSG_MORE

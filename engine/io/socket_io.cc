@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
+
+#include "engine/base/observe.h"
 
 namespace tailrace::io {
 namespace {
@@ -66,7 +69,18 @@ SocketIo::Descriptor& SocketIo::at(int descriptor) {
 void SocketIo::ensure_watched(int descriptor, Descriptor& state) {
   if (state.watched) return;
   state.watched = true;
-  watch(descriptor);
+  if (const int error = watch(descriptor); error != 0) on_watch_failed(descriptor, error);
+}
+
+void SocketIo::on_watch_failed(int descriptor, int error) {
+  Descriptor& state = at(descriptor);
+  log_warning("descriptor not watched descriptor={} error=\"{}\"", descriptor, std::strerror(error));
+  state.watched = false;
+  state.is_drained = false;
+  if (state.reading != Reading::nothing) end_reading(state, -error);
+  if (state.writing == Writing::nothing) return;
+  std::erase(yielded_, descriptor);
+  end_writing(state, -error);
 }
 
 Result<Socket> SocketIo::listen(const Address& address, int backlog) {
@@ -147,7 +161,7 @@ void SocketIo::wait_readable(int descriptor, Completion& done) {
   state.reading = Reading::readable;
   state.read_done = &done;
   ensure_watched(descriptor, state);
-  if (state.edge_seen) end_reading(state, 0);
+  if (state.edge_seen && state.reading != Reading::nothing) end_reading(state, 0);
 }
 
 void SocketIo::send(Socket socket, Bytes from, bool more, Completion& done) {
@@ -194,6 +208,7 @@ void SocketIo::continue_reading(int descriptor) {
     if (fd >= 0) {
       const int yes = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+      ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
       return end_reading(state, fd);
     }
     if (errno == EAGAIN) return ensure_watched(descriptor, state);

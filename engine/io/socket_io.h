@@ -37,13 +37,16 @@ class SocketIo : public Io {
   SocketIo();
 
   // Asks for edges of a descriptor's readiness, in both directions, from now on until it is closed or unwatched.
-  virtual void watch(int descriptor) = 0;
+  // Returns 0 or an errno; where the kernel says no only later, on_watch_failed tells.
+  virtual int watch(int descriptor) = 0;
   virtual void unwatch(int descriptor) = 0;
   // Waits at most `timeout_us` (0: not at all, negative: for ever) and reports what happened through on_ready and
   // complete.
   virtual void wait(std::int64_t timeout_us) = 0;
   // `ended`: the peer has ended its half of the stream, or there is an error: no further edge may come.
   void on_ready(int descriptor, bool readable, bool writable, bool ended);
+  // No edge of this descriptor comes any more. What waits for one ends with the error, which concerns nobody else.
+  void on_watch_failed(int descriptor, int error);
   // What was prepared for the kernel should not wait for a turn without other work.
   void ask_in_next_turn() { turns_without_asking_ = kTurnsWithoutAskingMax; }
 

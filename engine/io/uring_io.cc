@@ -45,12 +45,13 @@ io_uring_sqe* UringIo::next_entry() {
   return entry;
 }
 
-void UringIo::watch(int descriptor) {
+int UringIo::watch(int descriptor) {
   const auto index = static_cast<std::size_t>(descriptor);
   if (index >= generations_.size()) generations_.resize(index + 64);
   io_uring_sqe* const entry = next_entry();
   ::io_uring_prep_poll_multishot(entry, descriptor, POLLIN | POLLOUT | POLLRDHUP | EPOLLET);
   ::io_uring_sqe_set_data64(entry, poll_tag(descriptor, generations_[index]));
+  return 0;
 }
 
 void UringIo::unwatch(int descriptor) {
@@ -76,9 +77,13 @@ void UringIo::start_sync(int descriptor, Completion& done) {
 void UringIo::on_poll(std::uint64_t tag, std::int32_t result, std::uint32_t flags) {
   const int descriptor = static_cast<int>((tag & 0xFFFFFFFFu) >> 2);
   if (static_cast<std::uint32_t>(tag >> 32) != generations_[static_cast<std::size_t>(descriptor)]) return;
+  if (result < 0) {
+    ++generations_[static_cast<std::size_t>(descriptor)];
+    return on_watch_failed(descriptor, -result);
+  }
   // The kernel ends a multishot poll when its completion queue overflows: ask again before looking at the descriptor.
-  if (result >= 0 && (flags & IORING_CQE_F_MORE) == 0) watch(descriptor);
-  const bool ended = result < 0 || (result & (POLLERR | POLLHUP | POLLRDHUP)) != 0;
+  if ((flags & IORING_CQE_F_MORE) == 0) watch(descriptor);
+  const bool ended = (result & (POLLERR | POLLHUP | POLLRDHUP)) != 0;
   on_ready(descriptor, (result & POLLIN) != 0, (result & POLLOUT) != 0, ended);
 }
 

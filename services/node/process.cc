@@ -14,6 +14,8 @@
 namespace tailrace::node {
 namespace {
 
+constexpr Duration kSignalPause{100'000};
+
 int make_signal_descriptor() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -67,19 +69,22 @@ std::expected<std::unique_ptr<Process>, std::string> Process::start(const char* 
   if (!counters) return std::unexpected(counters.error().text() + " in " + process->run_directory_);
   process->counters_ = std::move(*counters);
   process->signalled_.bind<&Process::on_signal>(process.get());
-  process->io_->wait_readable(process->signals_, process->signalled_);
+  process->signal_pause_.bind<&Process::wait_for_signal>(process.get());
+  process->wait_for_signal();
   return process;
 }
 
 Process::~Process() {
+  if (io_ != nullptr) io_->disarm(signal_pause_);
   if (signals_ >= 0 && io_ != nullptr) io_->forget(signals_);
   if (signals_ >= 0) ::close(signals_);
 }
 
-void Process::on_signal(std::int64_t) {
+void Process::on_signal(std::int64_t result) {
+  if (result < 0) return io_->arm(signal_pause_, io_->now() + kSignalPause);
   signalfd_siginfo info{};
   if (::read(signals_, &info, sizeof info) == sizeof info && worker_ != nullptr) worker_->stop();
-  io_->wait_readable(signals_, signalled_);
+  wait_for_signal();
 }
 
 void Process::notify_ready(const std::string& more) { ::sd_notify(0, ("READY=1\n" + more).c_str()); }

@@ -55,6 +55,7 @@ class Process {
  private:
   Process() = default;
   void on_signal(std::int64_t result);
+  void wait_for_signal() { io_->wait_readable(signals_, signalled_); }
 
   std::string name_;
   Config config_;
@@ -64,6 +65,7 @@ class Process {
   std::unique_ptr<Counters> counters_;
   int signals_ = -1;
   io::Completion signalled_;
+  io::Timer signal_pause_;  // where the kernel has no memory to watch for signals
   Worker* worker_ = nullptr;
 };
 

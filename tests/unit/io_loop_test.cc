@@ -233,6 +233,34 @@ TEST_P(LoopTest, SyncsAndWritesCompleteInTheLoop) {
   EXPECT_EQ(failed.result, -EBADF);
 }
 
+// The kernel may refuse to watch one (for want of memory, or beyond a limit): that ends what waits on it, and no more.
+TEST_P(LoopTest, ADescriptorThatCannotBeWatchedFailsAlone) {
+  const int nobodys = ::dup(0);
+  ::close(nobodys);
+  for (int round = 0; round < 2; ++round) {
+    Waiter waiter;
+    io_->wait_readable(nobodys, waiter.completion);
+    run_until(waiter);
+    EXPECT_EQ(waiter.result, -EBADF);
+    EXPECT_FALSE(waiter.completion.pending);
+  }
+  io_->forget(nobodys);
+  auto [socket, client] = connect_pair();
+  std::byte into[4];
+  Waiter received;
+  io_->receive(socket, into, received.completion);
+  io_->turn(true);
+  EXPECT_EQ(::send(client, "late", 4, 0), 4);
+  run_until(received);
+  EXPECT_EQ(received.result, 4);
+  int keeps_alive = 0;
+  socklen_t size = sizeof keeps_alive;
+  EXPECT_EQ(::getsockopt(socket.handle, SOL_SOCKET, SO_KEEPALIVE, &keeps_alive, &size), 0);
+  EXPECT_EQ(keeps_alive, 1);
+  io_->close(socket);
+  ::close(client);
+}
+
 TEST_P(LoopTest, TimersRunInOrderOfTime) {
   struct Noted {
     Timer timer;
