@@ -24,6 +24,7 @@ constexpr std::uint64_t kMagic = 0x5452'4143'4545'0001u;
 constexpr std::size_t kRingBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kDescriptorsMax = 3;
 constexpr Duration kAcceptPause{100'000};
+constexpr Duration kWatchPause{10'000};  // where the kernel has no memory to watch a descriptor
 
 struct Hello {
   std::uint64_t magic = kMagic;
@@ -82,6 +83,14 @@ int send_message(int socket, const void* from, std::size_t size, std::span<const
   return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
 
+// Who else could connect has no business here: the directory's rights keep others out, and this does if they do not.
+bool may_connect(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == ::geteuid() || peer.uid == 0;
+}
+
 bool fill_address(const std::string& path, sockaddr_un& address) {
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return false;
@@ -101,16 +110,22 @@ Result<std::unique_ptr<Bell>> Bell::create(io::Io& io) {
 
 Bell::Bell(io::Io& io, int descriptor) : io_(io), descriptor_(descriptor) {
   rung_.bind<&Bell::on_rung>(this);
+  watch_again_.bind<&Bell::on_watch_again>(this);
   io_.wait_readable(descriptor_, rung_);
 }
 
 Bell::~Bell() {
+  io_.disarm(watch_again_);
   io_.forget(descriptor_);
   ::close(descriptor_);
 }
 
 // Being woken is all; the loop's owner looks at its rings after each turn.
-void Bell::on_rung(std::int64_t) { io_.wait_readable(descriptor_, rung_); }
+void Bell::on_rung(std::int64_t result) {
+  if (result >= 0) return io_.wait_readable(descriptor_, rung_);
+  log_warning("doorbell not watched error=\"{}\"", std::strerror(static_cast<int>(-result)));
+  io_.arm(watch_again_, io_.now() + kWatchPause);
+}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
@@ -158,54 +173,67 @@ Result<SharedMemory> SharedMemory::adopt(int descriptor, std::size_t size, bool 
 
 SocketLink::SocketLink(io::Io& io, int socket) : io_(io), socket_(socket) {
   readable_.bind<&SocketLink::on_readable>(this);
+  look_again_.bind<&SocketLink::on_look_again>(this);
 }
 
 SocketLink::~SocketLink() {
   on_closed = nullptr;
   close();
+  ::close(socket_);
   if (peer_bell_ >= 0) ::close(peer_bell_);
 }
 
 void SocketLink::start() { io_.wait_readable(socket_, readable_); }
 
 void SocketLink::close() {
-  if (socket_ < 0) return;
+  if (std::exchange(ended_, true)) return;
+  io_.disarm(look_again_);
   io_.forget(socket_);
-  ::close(socket_);
-  socket_ = -1;
   if (on_closed) on_closed();
 }
 
 void SocketLink::ask_to_end() {
-  if (socket_ >= 0) ::shutdown(socket_, SHUT_WR);
+  if (!ended_) ::shutdown(socket_, SHUT_WR);
 }
 
-void SocketLink::on_readable(std::int64_t) {
+// For the end of a session that is ours to ask for and the peer's to make, where no edge may tell of it.
+void SocketLink::look_again_later() {
+  ask_to_end();
+  io_.arm(look_again_, io_.now() + kWatchPause);
+}
+
+void SocketLink::on_readable(std::int64_t result) {
+  if (result < 0) {
+    log_warning("session not watched error=\"{}\"", std::strerror(static_cast<int>(-result)));
+    if (!shares_arena_) return close();
+    look_again_later();
+  }
   receive_files();
-  if (socket_ >= 0) io_.wait_readable(socket_, readable_);
+  if (!ended_ && !look_again_.armed()) io_.wait_readable(socket_, readable_);
 }
 
 void SocketLink::receive_files() {
-  while (socket_ >= 0) {
+  while (!ended_) {
     FilePassed message;
     const Received received = receive_message(socket_, &message, sizeof message);
-    if (received.size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    const int error = received.size < 0 ? errno : 0;
+    if (error == EAGAIN || error == EINTR) return;
     // A message without its descriptor: we had none free, and the receiver is told of that.
-    const bool is_sound = received.size == sizeof message && on_file;
-    if (is_sound) {
+    if (received.size == sizeof message && on_file) {
       on_file(message.file_id, io::File{received.descriptors[0]});
       continue;
     }
     for (const int descriptor : received.descriptors) {
       if (descriptor >= 0) ::close(descriptor);
     }
-    if (received.size <= 0 || !on_file) return close();
-    ask_to_end();
+    const bool is_over = received.size == 0 || error == ECONNRESET;
+    if (is_over || !shares_arena_) return close();
+    return look_again_later();
   }
 }
 
 Result<void> SocketLink::send_file(std::uint64_t file_id, io::File file) {
-  if (socket_ < 0) return failure(Code::peer_gone, "sending a file");
+  if (ended_) return failure(Code::peer_gone, "sending a file");
   const FilePassed message{file_id};
   const int error = send_message(socket_, &message, sizeof message, std::span(&file.handle, 1));
   if (error == 0) return {};
@@ -219,18 +247,30 @@ void SocketLink::ring_peer() {
   if (::write(peer_bell_, &one, sizeof one) < 0) return;
 }
 
-// A connection waits here for its hello, and no longer than its client lives.
+// A connection waits here for its hello, for a while.
 struct Listener::Greeting {
   Listener& listener;
   int socket;
   io::Completion readable;
+  io::Timer limit;
 
-  Greeting(Listener& of, int fd) : listener(of), socket(fd) { readable.bind<&Greeting::on_readable>(this); }
-  void on_readable(std::int64_t) { listener.on_hello(*this); }
+  Greeting(Listener& of, int fd) : listener(of), socket(fd) {
+    readable.bind<&Greeting::on_readable>(this);
+    limit.bind<&Greeting::on_limit>(this);
+  }
+  void on_readable(std::int64_t result) {
+    if (result >= 0) return listener.on_hello(*this);
+    log_warning("session not accepted error=\"{}\"", std::strerror(static_cast<int>(-result)));
+    listener.end(*this);
+  }
+  void on_limit() {
+    log_warning("session refused reason=\"it does not say who it is\"");
+    listener.end(*this);
+  }
 };
 
 Result<std::unique_ptr<Listener>> Listener::create(io::Io& io, const Bell& bell, const std::string& path,
-                                                   OnSession on_session) {
+                                                   Admission admission, OnSession on_session) {
   sockaddr_un address{};
   if (!fill_address(path, address))
     return failure(Code::invalid_argument, "naming a socket: the run directory's path is too long");
@@ -242,11 +282,17 @@ Result<std::unique_ptr<Listener>> Listener::create(io::Io& io, const Bell& bell,
     ::close(socket);
     return system_failure(error, "binding a session socket");
   }
-  return std::unique_ptr<Listener>(new Listener(io, bell, socket, path, std::move(on_session)));
+  return std::unique_ptr<Listener>(new Listener(io, bell, socket, path, std::move(admission), std::move(on_session)));
 }
 
-Listener::Listener(io::Io& io, const Bell& bell, int socket, std::string path, OnSession on_session)
-    : io_(io), bell_(bell), socket_(socket), path_(std::move(path)), on_session_(std::move(on_session)) {
+Listener::Listener(io::Io& io, const Bell& bell, int socket, std::string path, Admission admission,
+                   OnSession on_session)
+    : io_(io),
+      bell_(bell),
+      socket_(socket),
+      path_(std::move(path)),
+      admission_(std::move(admission)),
+      on_session_(std::move(on_session)) {
   connection_.bind<&Listener::on_connection>(this);
   pause_.bind<&Listener::accept_next>(this);
   accept_next();
@@ -267,12 +313,22 @@ void Listener::on_connection(std::int64_t result) {
     log_warning("session not accepted error=\"{}\"", std::strerror(static_cast<int>(-result)));
     return io_.arm(pause_, io_.now() + kAcceptPause);
   }
-  greetings_.push_back(std::make_unique<Greeting>(*this, static_cast<int>(result)));
-  io_.wait_readable(greetings_.back()->socket, greetings_.back()->readable);
   accept_next();
+  const int socket = static_cast<int>(result);
+  const bool is_known = may_connect(socket);
+  if (!is_known || greetings_.size() == kGreetingsMax) {
+    log_warning("session refused reason=\"{}\"",
+                is_known ? "too many that do not say who they are" : "a process of another user");
+    ::close(socket);
+    return;
+  }
+  Greeting& greeting = *greetings_.emplace_back(std::make_unique<Greeting>(*this, socket));
+  io_.arm(greeting.limit, io_.now() + admission_.greeting_max);
+  io_.wait_readable(greeting.socket, greeting.readable);
 }
 
 void Listener::end(Greeting& greeting) {
+  io_.disarm(greeting.limit);
   if (greeting.socket >= 0) {
     io_.forget(greeting.socket);
     ::close(greeting.socket);
@@ -289,8 +345,12 @@ void Listener::on_hello(Greeting& greeting) {
   const bool sound = received.size == sizeof hello && hello.magic == kMagic && rings_fd >= 0 && bell_fd >= 0 &&
                      hello.ring_bytes >= 4096 && hello.ring_bytes <= kRingBytesMax &&
                      (hello.ring_bytes & (hello.ring_bytes - 1)) == 0 && (hello.arena_bytes != 0) == (arena_fd >= 0);
-  if (!sound) {
-    if (received.size > 0) log_warning("session refused reason=\"not a session of this build\"");
+  const bool served = std::ranges::find(admission_.roles, hello.role) != admission_.roles.end();
+  if (!sound || !served) {
+    if (received.size > 0) {
+      log_warning("session refused reason=\"{}\"",
+                  sound ? "its role is not served here" : "not a session of this build");
+    }
     for (const int descriptor : received.descriptors) {
       if (descriptor >= 0) ::close(descriptor);
     }
@@ -372,6 +432,7 @@ Result<void> Connector::try_connect() {
   if (shape_.arena != nullptr) {
     hello.arena_bytes = shape_.arena->bytes().size();
     link->arena_ = shape_.arena->bytes();
+    link->shares_arena_ = true;
     descriptors[count++] = shape_.arena->descriptor();
   }
   if (const int error = send_message(socket, &hello, sizeof hello, std::span(descriptors.data(), count)); error != 0) {
@@ -382,8 +443,9 @@ Result<void> Connector::try_connect() {
   return {};
 }
 
-void Connector::on_welcome(std::int64_t) {
+void Connector::on_welcome(std::int64_t result) {
   if (opening_ == nullptr) return;
+  if (result < 0) return try_later();
   Welcome welcome;
   const Received received = receive_message(opening_->socket_, &welcome, sizeof welcome);
   if (received.size < 0 && errno == EAGAIN) return io_.wait_readable(opening_->socket_, welcome_);

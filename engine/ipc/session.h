@@ -1,14 +1,22 @@
 // Sessions: how two processes meet. The client connects to the server's Unix-domain socket and hands over one memfd
 // with both rings (sealed against shrinking, so neither side can make the other fault), its thread's doorbell, and,
-// where payloads travel, its arena. The server answers with its own doorbell. The socket stays open: its end is the
-// peer's death, and files travel over it. A session is never repaired: when it breaks, both sides drop it and the
-// client makes a new one.
+// where payloads travel, its arena. The server answers with its own doorbell. The socket stays open, files travel over
+// it, and its end is the peer's. A session is never repaired: when it breaks, both sides drop it and the client makes a
+// new one.
+//
+// When may a client use its arena again for what was in flight in a session that broke? When it reads the end of the
+// socket, and no earlier. The server's end is closed in one place only, the destructor of its SocketLink, and whoever
+// reads the arena there holds the link meanwhile (Shard::Session). Otherwise it is the kernel that closes it, when the
+// last thread of a server that died has left its last system call; the server never passes the socket on, nor shuts it
+// down. So after the end there is nobody left who reads. A client that wants to end a session, because the server broke
+// its format or the socket cannot be watched, therefore asks for the end (a shutdown of its own half) and waits.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/io/io.h"
 #include "engine/ipc/link.h"
@@ -26,9 +34,12 @@ class Bell {
   Bell(io::Io& io, int descriptor);
   void on_rung(std::int64_t result);
 
+  void on_watch_again() { io_.wait_readable(descriptor_, rung_); }
+
   io::Io& io_;
   int descriptor_;
   io::Completion rung_;
+  io::Timer watch_again_;
 };
 
 // An anonymous shared memory area, mapped; size a multiple of the page size.
@@ -59,10 +70,11 @@ class SocketLink final : public Link {
   ~SocketLink() override;
 
   [[nodiscard]] Role peer_role() const { return peer_role_; }
-  [[nodiscard]] bool open() const { return socket_ >= 0; }
+  [[nodiscard]] bool open() const { return !ended_; }
   Result<void> send_file(std::uint64_t file_id, io::File file) override;
   void receive_files() override;
-  // The owner destroys the link from on_closed's next turn on, not inside it.
+  // Ends the session here and calls on_closed; the peer learns of it when the link is destroyed, which its owner does
+  // from the next turn on, not inside on_closed. Not for a client that shares an arena.
   void close();
   // Asks the peer to end the session; on_closed comes when it has, and looks at our ring and arena no more.
   void ask_to_end();
@@ -75,10 +87,15 @@ class SocketLink final : public Link {
   SocketLink(io::Io& io, int socket);
   void start();
   void on_readable(std::int64_t result);
+  void on_look_again() { on_readable(0); }
+  void look_again_later();
   void ring_peer() override;
 
   io::Io& io_;
   int socket_;
+  bool shares_arena_ = false;  // it is ours: the end of the session is the peer's to make
+  bool ended_ = false;
+  io::Timer look_again_;
   int peer_bell_ = -1;
   Role peer_role_ = Role::tool;
   SharedMemory rings_;
@@ -90,14 +107,20 @@ class SocketLink final : public Link {
 class Listener {
  public:
   using OnSession = std::function<void(std::unique_ptr<SocketLink>)>;
-  // Replaces a stale socket file. Errors: system failures.
+  struct Admission {
+    std::vector<Role> roles;                          // that are served here; a connection of another one is closed
+    Duration greeting_max = std::chrono::seconds(5);  // for a connection to say who it is
+  };
+  // Replaces a stale socket file. Only processes of our own user, or root's, are let in. Errors: system failures.
   static Result<std::unique_ptr<Listener>> create(io::Io& io, const Bell& bell, const std::string& path,
-                                                  OnSession on_session);
+                                                  Admission admission, OnSession on_session);
   ~Listener();
 
  private:
   struct Greeting;  // a connection whose hello has not come yet
-  Listener(io::Io& io, const Bell& bell, int socket, std::string path, OnSession on_session);
+  static constexpr std::size_t kGreetingsMax = 64;
+
+  Listener(io::Io& io, const Bell& bell, int socket, std::string path, Admission admission, OnSession on_session);
   void accept_next();
   void on_connection(std::int64_t result);
   void on_hello(Greeting& greeting);
@@ -107,6 +130,7 @@ class Listener {
   const Bell& bell_;
   int socket_;
   std::string path_;
+  Admission admission_;
   OnSession on_session_;
   io::Completion connection_;
   io::Timer pause_;  // after EMFILE and the like: trying at once would only fail again

@@ -30,9 +30,10 @@ void Shard::on_append(Session& session, const api::Append& request) {
   }
   appends_.add();
   appended_bytes_.add(request.length);
-  if (!outcome->duplicate && !hosted->in_staged_list) {
+  if (!outcome->duplicate) {
+    hosted->hold_staged(session);
+    if (!hosted->in_staged_list) staged_.push_back(hosted);
     hosted->in_staged_list = true;
-    staged_.push_back(hosted);
   }
   session.owed_bytes += kOwedBytes;
   const partition::Waiters::Acknowledgement acknowledgement{.end = outcome->end_offset,
@@ -59,6 +60,7 @@ void Shard::write_staged() {
     }
     hosted->in_staged_list = false;
     hosted->writing = true;
+    hosted->writing_from.swap(hosted->staged_from);
     ++in_flight_;
     writes_.add();
     hosted->partition->log().write_staged(hosted->written);
@@ -68,11 +70,13 @@ void Shard::write_staged() {
 void Shard::on_written(Hosted& hosted, std::int64_t result) {
   --in_flight_;
   hosted.writing = false;
+  hosted.writing_from.clear();
   log::Log& log = hosted.partition->log();
   if (result < 0) {
     log_error("write failed partition={} error=\"{}\"", hosted.name, std::strerror(static_cast<int>(-result)));
     std::erase(staged_, &hosted);
     hosted.in_staged_list = false;
+    hosted.staged_from.clear();
     hosted.partition->on_write_failed();
     return fail_lost(hosted, result == -ENOSPC ? Code::disk_full : Code::io_failed);
   }
@@ -121,7 +125,7 @@ void Shard::advance(Hosted& hosted, Offset safe_end) {
   partition::Partition& partition = *hosted.partition;
   partition.on_safe(safe_end);
   const auto session_of = [&](const partition::WaiterToken& token) -> Session* {
-    for (const std::unique_ptr<Session>& each : sessions_) {
+    for (const std::shared_ptr<Session>& each : sessions_) {
       if (each->id == token.session) return each.get();
     }
     return nullptr;
@@ -153,7 +157,7 @@ void Shard::fail_lost(Hosted& hosted, Code code) {
   partition::Waiters& waiters = hosted.partition->waiters();
   const Offset kept = hosted.deleted || hosted.partition->failed() ? -1 : hosted.partition->log().written_end();
   waiters.take_beyond(kept, [&](const auto& lost) {
-    for (const std::unique_ptr<Session>& session : sessions_) {
+    for (const std::shared_ptr<Session>& session : sessions_) {
       if (session->id != lost.token.session) continue;
       session->owed_bytes -= kOwedBytes;
       CHECK(reply(*session, api::Appended{.request = lost.token.request, .code = static_cast<std::uint16_t>(code)}));
@@ -161,7 +165,7 @@ void Shard::fail_lost(Hosted& hosted, Code code) {
   });
   if (!hosted.deleted) return;
   waiters.take_all_watches([&](const auto& watch) {
-    for (const std::unique_ptr<Session>& session : sessions_) {
+    for (const std::shared_ptr<Session>& session : sessions_) {
       if (session->id == watch.token.session) fire(*session, watch.token.request);
     }
   });

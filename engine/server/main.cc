@@ -24,7 +24,10 @@ namespace {
 
 using namespace tailrace;
 
-constexpr int kExitConfig = 78;  // EX_CONFIG: a restart would end the same way
+// A node has one broker; while it is started again its old session may still be there.
+constexpr std::size_t kSessionsMax = 8;
+constexpr Duration kSignalPause{100'000};  // where the kernel has no memory to watch for signals
+constexpr int kExitConfig = 78;            // EX_CONFIG: a restart would end the same way
 
 int refuse(const std::string& sentence) {
   std::fprintf(stderr, "tailrace-engine: %s\n", sentence.c_str());
@@ -43,6 +46,7 @@ struct Stopper {
   server::Shard& shard;
   int signals;
   io::Completion signalled;
+  io::Timer pause;
 
   Stopper(io::Io& of, server::Shard& to_stop) : io(of), shard(to_stop) {
     sigset_t set;
@@ -52,16 +56,20 @@ struct Stopper {
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     signals = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     signalled.bind<&Stopper::on_signal>(this);
-    io.wait_readable(signals, signalled);
+    pause.bind<&Stopper::wait>(this);
+    wait();
   }
   ~Stopper() {
+    io.disarm(pause);
     io.forget(signals);
     ::close(signals);
   }
-  void on_signal(std::int64_t) {
+  void wait() { io.wait_readable(signals, signalled); }
+  void on_signal(std::int64_t result) {
+    if (result < 0) return io.arm(pause, io.now() + kSignalPause);
     signalfd_siginfo info{};
     if (::read(signals, &info, sizeof info) == sizeof info) shard.stop();
-    io.wait_readable(signals, signalled);
+    wait();
   }
 };
 
@@ -93,7 +101,8 @@ int run(int argument_count, char** arguments) {
   Stopper stopper(**io, shard);
   const std::string socket = settings->run_directory + "/engine.sock";
   Result<std::unique_ptr<ipc::Listener>> listener =
-      ipc::Listener::create(**io, **bell, socket, [&shard](std::unique_ptr<ipc::SocketLink> link) {
+      ipc::Listener::create(**io, **bell, socket, {.roles = {ipc::Role::broker}}, [&shard](auto link) {
+        if (shard.session_count() == kSessionsMax) return log_warning("session refused reason=\"too many\"");
         ipc::SocketLink& reference = *link;
         const std::uint64_t session = shard.add_session(std::move(link));
         reference.on_closed = [&shard, session] {

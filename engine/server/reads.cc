@@ -156,7 +156,7 @@ void Shard::forget_files(const Hosted& hosted) {
 }
 
 void Shard::tell_file_gone(std::uint64_t file_id) {
-  for (const std::unique_ptr<Session>& session : sessions_) {
+  for (const std::shared_ptr<Session>& session : sessions_) {
     if (session->files_passed.erase(file_id) != 0) session->gone_files.push_back(file_id);
   }
 }

@@ -40,7 +40,7 @@ Shard::~Shard() {
 }
 
 std::uint64_t Shard::add_session(std::unique_ptr<ipc::Link> link) {
-  auto session = std::make_unique<Session>();
+  auto session = std::make_shared<Session>();
   session->id = next_session_++;
   session->link = std::move(link);
   sessions_.push_back(std::move(session));
@@ -57,12 +57,6 @@ void Shard::end_session(std::uint64_t id) {
   sessions_open_.set(sessions_.size());
 }
 
-// Batches staged from a session's arena are written from there: the mapping stays until nothing is staged or being
-// written.
-void Shard::release_ended_sessions() {
-  if (!ended_sessions_.empty() && staged_.empty() && in_flight_ == 0) ended_sessions_.clear();
-}
-
 Uuid Shard::random_uuid() {
   Uuid id;
   const std::uint64_t words[2] = {io_.random(), io_.random()};
@@ -75,7 +69,7 @@ Uuid Shard::random_uuid() {
 bool Shard::work() {
   bool worked = false;
   std::vector<std::uint64_t> broken;
-  for (const std::unique_ptr<Session>& session : sessions_) {
+  for (const std::shared_ptr<Session>& session : sessions_) {
     worked |= answer_fired(*session);
     if (state_ != State::running) continue;
     ipc::RingConsumer& consumer = session->link->consumer();
@@ -94,20 +88,20 @@ bool Shard::work() {
   }
   write_staged();
   start_syncs();
-  for (const std::unique_ptr<Session>& session : sessions_) {
+  for (const std::shared_ptr<Session>& session : sessions_) {
     for (; !session->gone_files.empty() && has_room(*session); session->gone_files.pop_back()) {
       reply(*session, api::FileGone{session->gone_files.back()});
     }
     session->link->publish();
   }
-  release_ended_sessions();
+  ended_sessions_.clear();
   if (state_ == State::stopping && staged_.empty() && unsynced_.empty() && in_flight_ == 0) finish_stop();
   return worked;
 }
 
 bool Shard::prepare_to_sleep() {
   if (!staged_.empty() || (state_ == State::stopping && in_flight_ == 0)) return false;
-  for (const std::unique_ptr<Session>& session : sessions_) {
+  for (const std::shared_ptr<Session>& session : sessions_) {
     const bool is_asked = !session->link->consumer().prepare_to_sleep();
     if (!is_asked && session->fired.empty()) continue;
     if (has_room(*session)) return false;
@@ -119,7 +113,7 @@ bool Shard::prepare_to_sleep() {
 }
 
 void Shard::wake() {
-  for (const std::unique_ptr<Session>& session : sessions_) session->link->consumer().wake();
+  for (const std::shared_ptr<Session>& session : sessions_) session->link->consumer().wake();
 }
 
 bool Shard::has_room(Session& session) {

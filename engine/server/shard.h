@@ -30,8 +30,8 @@ class Shard {
   // error, too: a broker that forgets one would accept a new one in its place.
   Result<void> load();
 
-  // A new client. The number names it from now on; end_session when its link broke (the link lives until nothing refers
-  // to its arena).
+  // A new client. The number names it from now on; end_session when its link broke (the link lives until nothing is
+  // written from its arena any more, and then tells the client so by its end).
   std::uint64_t add_session(std::unique_ptr<ipc::Link> link);
   void end_session(std::uint64_t session);
 
@@ -46,6 +46,7 @@ class Shard {
   void stop();
   [[nodiscard]] bool stopped() const { return state_ == State::stopped; }
 
+  [[nodiscard]] std::size_t session_count() const { return sessions_.size(); }
   [[nodiscard]] std::size_t partition_count() const { return hosted_.size(); }
 
  private:
@@ -90,7 +91,6 @@ class Shard {
   void fail_lost(Hosted& hosted, Code code);
   void forget_files(const Hosted& hosted);
   void tell_file_gone(std::uint64_t file_id);
-  void release_ended_sessions();
 
   void on_checkpoint_due();
   void on_expiry_due();
@@ -104,8 +104,8 @@ class Shard {
   DataDirectory directory_;
   State state_ = State::running;
   std::uint64_t next_session_ = 1;
-  std::vector<std::unique_ptr<Session>> sessions_;
-  std::vector<std::unique_ptr<Session>> ended_sessions_;
+  std::vector<std::shared_ptr<Session>> sessions_;
+  std::vector<std::shared_ptr<Session>> ended_sessions_;  // let go by the next turn: a link cannot destroy itself
   std::unordered_map<TopicIdPartition, std::unique_ptr<Hosted>, TopicIdPartitionHash> hosted_;
   std::vector<Hosted*> staged_;    // to be written in this turn
   std::vector<Hosted*> unsynced_;  // to be synced when their last sync is over

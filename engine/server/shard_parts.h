@@ -23,7 +23,10 @@ inline constexpr std::size_t kReplyBytesMax =
 // The answer to an append comes later and has its room in the ring kept from the start.
 inline constexpr std::size_t kOwedBytes = ipc::record_space(sizeof(api::Appended));
 
-struct Shard::Session {
+// Batches are written from the arena of the session that they came over, which must stay as it is meanwhile: partitions
+// hold the sessions from which they have batches staged or being written. With the last holder the link goes, and only
+// then the client sees the end of its session and may use the memory again (engine/ipc/session.h).
+struct Shard::Session : std::enable_shared_from_this<Shard::Session> {
   std::uint64_t id = 0;
   std::unique_ptr<ipc::Link> link;
   bool identified = false;
@@ -42,6 +45,8 @@ struct Shard::Hosted {
   std::string name;  // "<topic>-<partition>", for people
   std::string topic;
   std::unique_ptr<partition::Partition> partition;
+  std::vector<std::shared_ptr<Session>> staged_from;
+  std::vector<std::shared_ptr<Session>> writing_from;
   io::Completion written;
   io::Completion synced;
   bool in_staged_list = false;
@@ -53,6 +58,12 @@ struct Shard::Hosted {
   bool deleted = false;               // renamed to removed_path, which is to be made durable
   std::string removed_path;
 
+  void hold_staged(Session& session) {
+    for (const std::shared_ptr<Session>& each : staged_from) {
+      if (each.get() == &session) return;
+    }
+    staged_from.push_back(session.shared_from_this());
+  }
   void on_written(std::int64_t result) { shard->on_written(*this, result); }
   void on_synced(std::int64_t result) { shard->on_synced(*this, result); }
 };

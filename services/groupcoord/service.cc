@@ -51,7 +51,7 @@ Service::Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const st
 Service::~Service() { io_.disarm(producer_ids_due_); }
 
 Result<void> Service::start(const std::string& path) {
-  auto listener = ipc::Listener::create(io_, bell_, path,
+  auto listener = ipc::Listener::create(io_, bell_, path, {.roles = {ipc::Role::broker}},
                                         [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); });
   if (!listener) return std::unexpected(listener.error());
   listener_ = std::move(*listener);
@@ -62,10 +62,7 @@ Result<void> Service::start(const std::string& path) {
 // -- Sessions with the broker --------------------------------------------------------------------------------------
 
 void Service::on_session(std::unique_ptr<ipc::SocketLink> link) {
-  if (link->peer_role() != ipc::Role::broker || sessions_.size() == kSessionsMax) {
-    log_warning("session refused reason=\"{}\"", sessions_.size() == kSessionsMax ? "too many" : "not a broker");
-    return;
-  }
+  if (sessions_.size() == kSessionsMax) return log_warning("session refused reason=\"too many\"");
   const std::uint64_t id = next_session_++;
   link->on_closed = [this, id] { sessions_.at(id).is_closed = true; };
   sessions_[id].channel = std::make_unique<ipc::MessageChannel>(std::move(link));

@@ -27,8 +27,9 @@ Service::~Service() {
 }
 
 Result<void> Service::start(const ipc::Bell& bell, const std::string& socket_path) {
-  Result<std::unique_ptr<ipc::Listener>> listener = ipc::Listener::create(
-      io_, bell, socket_path, [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); });
+  Result<std::unique_ptr<ipc::Listener>> listener =
+      ipc::Listener::create(io_, bell, socket_path, {.roles = {ipc::Role::broker, ipc::Role::groupcoord}},
+                            [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); });
   if (!listener) return std::unexpected(listener.error());
   listener_ = std::move(*listener);
   store_.start(*this);

@@ -24,6 +24,9 @@ class BrokerProcess final : public Process {
   ~BrokerProcess() override;
 
   void use_link(std::unique_ptr<SimLink> link);
+  void break_session() {
+    if (link_ != nullptr) link_->break_session();
+  }
   [[nodiscard]] bool wants_session() const { return link_ == nullptr; }
   [[nodiscard]] const SharedArena& arena_memory() const { return arena_memory_; }
 

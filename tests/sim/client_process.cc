@@ -86,7 +86,7 @@ void ClientProcess::end_append(const ipc::Arena::Chunk& chunk) {
 }
 
 bool ClientProcess::step() {
-  if (link_closed_) restart();  // see ClientProcess::restart: the engine may still be reading the old memory
+  if (link_closed_) drop_session();  // the poll tells all that was in flight, and its chunks are used again
   api_.wake();
   bool worked = api_.poll();
   if (identified_) {

@@ -50,6 +50,7 @@ mutant acknowledged_early $appends 's/\.end = outcome->end_offset/.end = outcome
 mutant watermark_when_staged $appends 's/if \(outcome->duplicate\) advance\(\*hosted, partition\.high_watermark\(\)\)/advance(*hosted, partition.log().end_offset())/'
 mutant no_sync $appends 's/if \(settings_\.durability == Durability::memory\) return advance/if (true) return advance/'
 mutant stop_during_sync $appends 's/ \|\| !hosted->partition->log\(\)\.needs_sync\(\)\) continue;\n    hosted->syncing/) continue;\n    hosted->syncing/'
+mutant session_let_go_early engine/server/shard_parts.h 's/    staged_from\.push_back\(session\.shared_from_this\(\)\);\n//'
 mutant recovery_point_too_high engine/server/partitions.cc 's/\.recovery_point = partition\.log\(\)\.recovery_point\(\)/.recovery_point = partition.log().end_offset()/'
 mutant watch_at_log_end $appends 's/take_readable\(partition\.high_watermark\(\), partition\.last_stable_offset\(\)/take_readable(partition.log().end_offset(), partition.log().end_offset()/'
 mutant no_directory_sync_on_roll engine/log/log.cc 's/  if \(done\) done = files_\.sync_directory\(directory_\);\n  std::erase\(strays_/  std::erase(strays_/'

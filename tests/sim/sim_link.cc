@@ -46,16 +46,15 @@ SimLink::SimLink(std::shared_ptr<Session> session, std::size_t side, Side own)
 SimLink::~SimLink() {
   on_closed = nullptr;
   session_->ends[side_] = nullptr;
-  break_session();
+  session_->broken = true;
+  if (SimLink* const other = peer()) other->tell_closed_later();
 }
 
 SimLink* SimLink::peer() const { return session_->ends[1 - side_]; }
 
 void SimLink::break_session() {
   session_->broken = true;
-  for (SimLink* const end : session_->ends) {
-    if (end != nullptr) end->tell_closed_later();
-  }
+  if (SimLink* const server = session_->ends[1]) server->tell_closed_later();
 }
 
 void SimLink::tell_closed_later() {

@@ -1,6 +1,7 @@
 // SimLink: a session in plain memory: both rings and the arena, files passed by reference, bells that wake the other
-// process after a while. It breaks when one end is destroyed, or when the world says so; then each end that is left is
-// told, at its own time. As over a socket, answers published before the end stay readable.
+// process after a while. It breaks when one end is destroyed, or when the world says so. As over a socket, the server
+// is told then, and the client once the server's end is gone, each at its own time; and answers published before the
+// end stay readable.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,7 @@ class SimLink final : public ipc::Link {
 
   Result<void> send_file(std::uint64_t file_id, io::File file) override;
   void receive_files() override;
-  // Both ends are told that the session is over.
+  // As when the client asks for the end.
   void break_session();
   std::function<void()> on_closed;  // once; the owner destroys the link later
 

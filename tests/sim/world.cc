@@ -218,7 +218,12 @@ void World::strike() {
       if (plan_.cuts_power) end_engine(Ending::power_cut);
       break;
     case 2:
-      if (plan_.breaks_sessions) client.break_session();
+      if (!plan_.breaks_sessions) break;
+      if (broker_ != nullptr && random.one_in(2)) {
+        broker_->break_session();
+      } else {
+        client.break_session();
+      }
       break;
     case 3:
       if (plan_.restarts_clients) client.restart();

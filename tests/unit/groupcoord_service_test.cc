@@ -66,13 +66,14 @@ class SetClockIo final : public io::Io {
 class FakeBridge {
  public:
   FakeBridge(io::Io& io, const ipc::Bell& bell, const std::string& path) {
-    listener_ = std::move(*ipc::Listener::create(io, bell, path, [this](std::unique_ptr<ipc::SocketLink> link) {
-      EXPECT_EQ(link->peer_role(), ipc::Role::groupcoord);
-      ++sessions;
-      closed_ = false;
-      link->on_closed = [this] { closed_ = true; };
-      channel_ = std::make_unique<ipc::MessageChannel>(std::move(link));
-    }));
+    listener_ = std::move(*ipc::Listener::create(io, bell, path, {.roles = {ipc::Role::groupcoord}},
+                                                 [this](std::unique_ptr<ipc::SocketLink> link) {
+                                                   EXPECT_EQ(link->peer_role(), ipc::Role::groupcoord);
+                                                   ++sessions;
+                                                   closed_ = false;
+                                                   link->on_closed = [this] { closed_ = true; };
+                                                   channel_ = std::make_unique<ipc::MessageChannel>(std::move(link));
+                                                 }));
   }
   void work() {
     if (channel_ == nullptr) return;

@@ -4,13 +4,18 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "engine/ipc/session.h"
 
@@ -28,9 +33,7 @@ class SessionTest : public testing::Test {
     char pattern[] = "/tmp/tailrace-ipc-XXXXXX";
     directory_ = ::mkdtemp(pattern);
     path_ = directory_ + "/s.sock";
-    listener_ =
-        std::move(*Listener::create(*server_.io, *server_.bell, path_,
-                                    [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
+    listen({.roles = {Role::broker, Role::tool}});
   }
   ~SessionTest() override {
     server_link_.reset();
@@ -38,6 +41,32 @@ class SessionTest : public testing::Test {
     connector_.reset();
     listener_.reset();
     std::filesystem::remove_all(directory_);
+  }
+  void listen(Listener::Admission admission) {
+    listener_.reset();
+    listener_ =
+        std::move(*Listener::create(*server_.io, *server_.bell, path_, std::move(admission),
+                                    [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
+  }
+  int connect_plainly() {
+    const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path_.c_str());
+    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return socket;
+  }
+  // Turns until the peer has closed without a word.
+  void expect_closed(int socket) {
+    char answer = 0;
+    ssize_t got = -1;
+    while (got < 0) {
+      turn();
+      got = ::recv(socket, &answer, 1, MSG_DONTWAIT);
+      if (got < 0 && errno == ECONNRESET) got = 0;
+    }
+    EXPECT_EQ(got, 0);
+    ::close(socket);
   }
   void turn() {
     server_.io->turn(true);
@@ -105,7 +134,8 @@ TEST_F(SessionTest, ThePeersDeathIsTheEndOfTheSocket) {
 // Its end comes together with the welcome, and its socket is closed while the first events of it are on their way.
 TEST_F(SessionTest, AServerThatEndsASessionAtOnceIsNoticed) {
   listener_.reset();
-  listener_ = std::move(*Listener::create(*server_.io, *server_.bell, path_, [](std::unique_ptr<SocketLink>) {}));
+  listener_ = std::move(*Listener::create(*server_.io, *server_.bell, path_, {.roles = {Role::tool}},
+                                          [](std::unique_ptr<SocketLink>) {}));
   bool told = false;
   connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{},
                                            [&](std::unique_ptr<SocketLink> link) {
@@ -124,33 +154,107 @@ TEST_F(SessionTest, AClientConnectsWhenTheServerAppearsLater) {
                                   [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
   connector_->connect();
   for (int i = 0; i < 100; ++i) turn();
-  listener_ = std::move(*Listener::create(
-      *server_.io, *server_.bell, path_, [this](std::unique_ptr<SocketLink> link) { server_link_ = std::move(link); }));
+  listen({.roles = {Role::tool}});
   while (client_link_ == nullptr) turn();
 }
 
 TEST_F(SessionTest, StrangersAreRefused) {
   const auto greet = [&](const void* bytes, std::size_t size) {
-    const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path_.c_str());
-    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const int socket = connect_plainly();
     EXPECT_EQ(::send(socket, bytes, size, 0), static_cast<ssize_t>(size));
-    char answer = 0;
-    ssize_t got = -1;
-    while (got < 0) {
-      turn();
-      got = ::recv(socket, &answer, 1, MSG_DONTWAIT);
-    }
-    EXPECT_EQ(got, 0);  // closed without a word
-    ::close(socket);
+    expect_closed(socket);
   };
   greet("?", 1);
   const std::string garbage(32, 'g');
   greet(garbage.data(), garbage.size());
   EXPECT_EQ(server_link_, nullptr);
   open({});  // and the next honest client is served
+}
+
+TEST_F(SessionTest, WhoeverHasNoBusinessHereIsRefused) {
+  listen({.roles = {Role::broker}});
+  connector_ = std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{.role = Role::groupcoord},
+                                           [](std::unique_ptr<SocketLink>) { FAIL() << "welcome"; });
+  connector_->connect();
+  for (int i = 0; i < 200; ++i) turn();
+  EXPECT_EQ(server_link_, nullptr);
+  open({.role = Role::broker});
+}
+
+TEST_F(SessionTest, AConnectionThatSaysNothingEnds) {
+  listen({.roles = {Role::broker}, .greeting_max = Duration{1000}});
+  const int silent = connect_plainly();
+  expect_closed(silent);
+  open({.role = Role::broker});
+}
+
+// More of them than are waited for at a time: the rest is closed, and room comes back.
+TEST_F(SessionTest, ManyThatSayNothingDoNotKeepOthersOut) {
+  listen({.roles = {Role::broker}, .greeting_max = Duration{50'000}});
+  std::vector<int> silent;
+  for (int i = 0; i < 100; ++i) {
+    silent.push_back(connect_plainly());
+    turn();
+  }
+  open({.role = Role::broker});
+  for (const int each : silent) expect_closed(each);
+}
+
+TEST_F(SessionTest, AnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  ASSERT_EQ(::chmod(directory_.c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(path_.c_str(), 0777), 0);
+  constexpr uid_t kNobody = 65534;
+  int socket = -1;
+  // Of this thread only: glibc's wrapper would change all.
+  std::thread([&] {
+    ASSERT_EQ(::syscall(SYS_setresuid, kNobody, kNobody, kNobody), 0);
+    socket = connect_plainly();
+  }).join();
+  expect_closed(socket);
+  open({.role = Role::broker});
+}
+
+// Whoever shares an arena hears of the end of a session when the server has let go of it, however it came to its end.
+TEST_F(SessionTest, ASessionEndsForTheClientWhenTheServerLetsGoOfTheArena) {
+  SharedMemory arena = std::move(*SharedMemory::create("arena", 1 << 20));
+  const std::function<void()> ways[] = {
+      [this] { client_link_->ask_to_end(); },                            // the server broke the ring's format
+      [this] { server_link_->close(); },                                 // the client did
+      [this] { ASSERT_TRUE(client_link_->send_file(1, io::File{0})); },  // or it spoke out of turn
+  };
+  for (const auto& end : ways) {
+    open({.role = Role::broker, .ring_bytes = 4096, .arena = &arena});
+    client_link_->on_file = [](std::uint64_t, io::File) {};
+    bool client_told = false;
+    bool server_told = false;
+    client_link_->on_closed = [&] { client_told = true; };
+    server_link_->on_closed = [&] { server_told = true; };
+    end();
+    while (!server_told) turn();
+    for (int i = 0; i < 50; ++i) turn();
+    EXPECT_FALSE(client_told);
+    EXPECT_FALSE(server_link_->arena().empty());
+    server_link_.reset();
+    while (!client_told) turn();
+    client_link_.reset();
+  }
+}
+
+// Not even a client that cannot make sense of what it gets goes before.
+TEST_F(SessionTest, AClientThatIsToldNonsenseWaitsForTheEnd) {
+  SharedMemory arena = std::move(*SharedMemory::create("arena", 1 << 20));
+  open({.role = Role::broker, .ring_bytes = 4096, .arena = &arena});
+  bool client_told = false;
+  bool server_told = false;
+  client_link_->on_closed = [&] { client_told = true; };
+  server_link_->on_closed = [&] { server_told = true; };
+  ASSERT_TRUE(server_link_->send_file(1, io::File{0}));  // nobody has asked for files
+  while (!server_told) turn();
+  for (int i = 0; i < 50; ++i) turn();
+  EXPECT_FALSE(client_told);
+  server_link_.reset();
+  while (!client_told) turn();
 }
 
 // Without descriptors nobody can be let in, which is no reason to do nothing else but try.

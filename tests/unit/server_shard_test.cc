@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -61,8 +62,8 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
     settings_.durability = std::get<1>(GetParam());
     shard_.emplace(*io_, settings_, counters_.get());
     ASSERT_TRUE(shard_->load());
-    listener_ = std::move(
-        *ipc::Listener::create(*io_, *bell_, run_.path() + "/e.sock", [this](std::unique_ptr<ipc::SocketLink> link) {
+    listener_ = std::move(*ipc::Listener::create(
+        *io_, *bell_, run_.path() + "/e.sock", {.roles = {ipc::Role::broker}}, [this](auto link) {
           ipc::SocketLink& reference = *link;
           const std::uint64_t session = shard_->add_session(std::move(link));
           reference.on_closed = [this, session] { shard_->end_session(session); };
@@ -76,6 +77,29 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
     client_->identify(identity(), identified.call);
     run_until(identified);
     EXPECT_EQ(identified.answer.code, api::kOk);
+  }
+  // Another broker's session.
+  struct Other {
+    ipc::SharedMemory arena = std::move(*ipc::SharedMemory::create("other", 1 << 16));
+    ipc::SocketLink* link = nullptr;
+    bool is_closed = false;
+    std::optional<api::Client> client;
+    std::optional<ipc::Connector> connector;
+  };
+  std::unique_ptr<Other> connect_other() {
+    auto other = std::make_unique<Other>();
+    other->client.emplace(io_->files(), 2);
+    other->connector.emplace(
+        *io_, *bell_, run_.path() + "/e.sock",
+        ipc::SessionShape{.role = ipc::Role::broker, .ring_bytes = 1 << 16, .arena = &other->arena},
+        [to = other.get()](std::unique_ptr<ipc::SocketLink> link) {
+          to->link = link.get();
+          link->on_closed = [to] { to->is_closed = true; };
+          to->client->attach(std::move(link));
+        });
+    other->connector->connect();
+    while (!other->client->attached()) turn();
+    return other;
   }
   // As kill -9 does: nothing is written any more.
   void stop_engine_at_once() {
@@ -410,6 +434,22 @@ TEST_P(ShardTest, StopsWhereverAnAppendIsOnItsWay) {
     start_engine();
     lead(1);
   }
+}
+
+// Nothing of an ended session is held for what others do, however much that is.
+TEST_P(ShardTest, AnEndedSessionGoesThoughOthersNeverRest) {
+  lead(0);
+  const std::unique_ptr<Other> other = connect_other();
+  other->link->ask_to_end();
+  std::deque<Asked<api::Appended>> appends;
+  for (int i = 0; i < 1000 && !other->is_closed; ++i) {
+    arena_used_ = arena_used_ > (1 << 19) ? 0 : arena_used_;
+    start_append(appends.emplace_back(), 1);
+    turn();
+  }
+  EXPECT_TRUE(other->is_closed);
+  run_until(appends.back());
+  other->client->detach();
 }
 
 TEST_P(ShardTest, ADirectoryOfAnotherClusterIsRefused) {

@@ -250,7 +250,7 @@ TEST_F(ServiceTest, MessagesLargerThanARingGoBothWays) {
 
 TEST_F(ServiceTest, AClientThatBreaksTheProtocolLosesItsSessionAndNobodyElseDoes) {
   Peer& broker = connect(ipc::Role::broker);
-  Peer& odd = connect(ipc::Role::tool);
+  Peer& odd = connect(ipc::Role::groupcoord);
   until([&] { return broker.updates == 1 && odd.is_welcome; });
   odd.send(static_cast<std::uint32_t>(ControlType::welcome), as_bytes("x"));
   until([&] { return odd.is_closed; });
