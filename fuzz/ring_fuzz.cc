@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/check.h"
+#include "engine/io/epoll_io.h"
 #include "engine/ipc/message_channel.h"
 #include "engine/ipc/ring.h"
 
@@ -147,7 +148,8 @@ void fuzz_channel(Bytes input) {
   Script script(input);
   RingMemory ours;
   RingMemory theirs;
-  MessageChannel channel(std::make_unique<PlainLink>(ours, theirs));
+  static const std::unique_ptr<io::Io> loop = std::move(*io::EpollIo::create());
+  MessageChannel channel(*loop, std::make_unique<PlainLink>(ours, theirs));
   script.fill(theirs.buffer(), std::min<std::size_t>(script.byte(), kCapacity));
   std::vector<std::byte> message(script.byte() * std::size_t{4});
   while (!script.is_over()) {

@@ -11,6 +11,21 @@ constexpr std::uint32_t record_type(std::uint32_t type, bool more) { return (typ
 
 }  // namespace
 
+MessageChannel::MessageChannel(io::Io& io, std::unique_ptr<Link> link) : io_(io), link_(std::move(link)) {
+  room_timer_.bind<&MessageChannel::on_room_due>(this);
+}
+
+MessageChannel::~MessageChannel() { io_.disarm(room_timer_); }
+
+bool MessageChannel::prepare_to_sleep() {
+  if (broken_ || !link_->consumer().prepare_to_sleep()) return false;
+  if (!waiting_.empty() && !room_timer_.armed()) {
+    io_.arm(room_timer_, io_.now() + room_pause_);
+    room_pause_ = std::min(2 * room_pause_, kRoomPauseMax);
+  }
+  return true;
+}
+
 void MessageChannel::send(std::uint32_t type, std::initializer_list<Bytes> parts) {
   if (broken_) return;
   Waiting message{.type = type, .bytes = {}, .sent = 0};
@@ -39,6 +54,7 @@ bool MessageChannel::send_waiting() {
     if (piece != 0) std::memcpy(space, message.bytes.data() + message.sent, piece);
     message.sent += piece;
     sent = true;
+    room_pause_ = kRoomPauseMin;
     if (more) continue;
     waiting_bytes_ -= message.bytes.size();
     waiting_.pop_front();

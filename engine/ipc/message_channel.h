@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/io/io.h"
 #include "engine/ipc/link.h"
 
 namespace tailrace::ipc {
@@ -21,7 +22,8 @@ class MessageChannel {
   static constexpr std::size_t kMessageBytesMax = std::size_t{128} << 20;
   static constexpr std::size_t kWaitingBytesMax = std::size_t{256} << 20;
 
-  explicit MessageChannel(std::unique_ptr<Link> link) : link_(std::move(link)) {}
+  MessageChannel(io::Io& io, std::unique_ptr<Link> link);
+  ~MessageChannel();
 
   // `type` is the user's, below 2^30. The parts are joined. Nothing is sent once the channel is broken.
   void send(std::uint32_t type, std::initializer_list<Bytes> parts);
@@ -29,16 +31,24 @@ class MessageChannel {
   // send, but not destroy the channel. True: something was done.
   bool poll(const std::function<void(std::uint32_t type, Bytes message)>& on_message);
   void publish() { link_->publish(); }
-  // Messages that wait for room make this false: the loop must come by again soon (publish does not ring for room).
-  [[nodiscard]] bool prepare_to_sleep() { return waiting_.empty() && link_->consumer().prepare_to_sleep(); }
+  // True: the peer rings when something comes. A peer that makes room does not ring: while messages wait for that, a
+  // timer brings the loop here, the less often the longer nothing moves.
+  [[nodiscard]] bool prepare_to_sleep();
   void wake() { link_->consumer().wake(); }
   [[nodiscard]] bool is_broken() const { return broken_; }
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
 
  private:
-  bool send_waiting();
+  static constexpr Duration kRoomPauseMin{500};
+  static constexpr Duration kRoomPauseMax{100'000};
 
+  bool send_waiting();
+  void on_room_due() {}  // the turn that follows polls
+
+  io::Io& io_;
   std::unique_ptr<Link> link_;
+  io::Timer room_timer_;
+  Duration room_pause_ = kRoomPauseMin;
   struct Waiting {
     std::uint32_t type = 0;
     std::vector<std::byte> bytes;

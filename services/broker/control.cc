@@ -86,13 +86,9 @@ Control::Control(NodeState& node, const ipc::Bell& bell, std::string socket_path
                  [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); }) {
   identify_.bind<&Control::on_identified>(this);
   retry_timer_.bind<&Control::on_retry>(this);
-  room_timer_.function = [](void*) {};
 }
 
-Control::~Control() {
-  node_.io.disarm(retry_timer_);
-  node_.io.disarm(room_timer_);
-}
+Control::~Control() { node_.io.disarm(retry_timer_); }
 
 void Control::start(std::vector<node::Endpoint> reachable) {
   reachable_ = std::move(reachable);
@@ -102,7 +98,7 @@ void Control::start(std::vector<node::Endpoint> reachable) {
 void Control::on_session(std::unique_ptr<ipc::SocketLink> link) {
   link_ = link.get();
   link_->on_closed = [this] { on_session_closed(); };
-  channel_ = std::make_unique<ipc::MessageChannel>(std::move(link));
+  channel_ = std::make_unique<ipc::MessageChannel>(node_.io, std::move(link));
   kafka::NodeRegistrationRequest hello;
   for (const node::Endpoint& each : reachable_) {
     hello.endpoints.push_back({.listener = each.name, .host = each.host, .port = each.port, .security_protocol = 0});
@@ -140,10 +136,7 @@ void Control::publish() {
 }
 
 bool Control::prepare_to_sleep() {
-  if (channel_ == nullptr || channel_->prepare_to_sleep()) return true;
-  if (!channel_->has_waiting()) return false;
-  node_.io.arm(room_timer_, node_.io.now() + Duration{1000});
-  return true;
+  return channel_ == nullptr || channel_->prepare_to_sleep();
 }
 
 void Control::wake() {

@@ -77,7 +77,6 @@ class Control {
   std::vector<std::unique_ptr<Removal>> removals_;
   api::Call<api::Done> identify_;
   io::Timer retry_timer_;
-  io::Timer room_timer_;
   bool engine_identified_ = false;
   bool has_image_ = false;
   bool told_ready_ = false;

@@ -10,16 +10,12 @@ ForwardSession::ForwardSession(io::Io& io, const ipc::Bell& bell, std::string so
     : io_(io),
       forwarder_(forwarder),
       connector_(io, bell, std::move(socket_path), {.role = ipc::Role::broker, .ring_bytes = 1u << 17},
-                 [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); }) {
-  room_timer_.function = [](void*) {};
-}
-
-ForwardSession::~ForwardSession() { io_.disarm(room_timer_); }
+                 [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); }) {}
 
 void ForwardSession::on_session(std::unique_ptr<ipc::SocketLink> link) {
   link_ = link.get();
   link_->on_closed = [this] { on_closed(); };
-  channel_ = std::make_unique<ipc::MessageChannel>(std::move(link));
+  channel_ = std::make_unique<ipc::MessageChannel>(io_, std::move(link));
   forwarder_.use(channel_.get());
 }
 
@@ -46,12 +42,7 @@ void ForwardSession::publish() {
   if (channel_ != nullptr) channel_->publish();
 }
 
-bool ForwardSession::prepare_to_sleep() {
-  if (channel_ == nullptr || channel_->prepare_to_sleep()) return true;
-  if (!channel_->has_waiting()) return false;
-  io_.arm(room_timer_, io_.now() + Duration{1000});
-  return true;
-}
+bool ForwardSession::prepare_to_sleep() { return channel_ == nullptr || channel_->prepare_to_sleep(); }
 
 void ForwardSession::wake() {
   if (channel_ != nullptr) channel_->wake();

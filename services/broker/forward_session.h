@@ -14,7 +14,6 @@ namespace tailrace::broker {
 class ForwardSession {
  public:
   ForwardSession(io::Io& io, const ipc::Bell& bell, std::string socket_path, Forwarder& forwarder);
-  ~ForwardSession();
   void start() { connector_.connect(); }
   bool work();
   void publish();
@@ -31,7 +30,6 @@ class ForwardSession {
   ipc::SocketLink* link_ = nullptr;  // owned by the channel
   std::unique_ptr<ipc::MessageChannel> channel_;
   std::unique_ptr<ipc::MessageChannel> ended_channel_;  // destroyed outside its own callbacks
-  io::Timer room_timer_;
 };
 
 }  // namespace tailrace::broker

@@ -31,7 +31,7 @@ Bridge::~Bridge() { io_.disarm(pause_); }
 void Bridge::on_session(std::unique_ptr<ipc::SocketLink> link) {
   ending_ = Ending::none;
   link->on_closed = [this] { ending_ = Ending::closed; };
-  channel_ = std::make_unique<ipc::MessageChannel>(std::move(link));
+  channel_ = std::make_unique<ipc::MessageChannel>(io_, std::move(link));
   kafka::Buffer hello;
   kafka::encode(kafka::NodeRegistrationRequest{}, 0, hello);  // no endpoints: not a broker
   channel_->send(static_cast<std::uint32_t>(ControlType::hello), {hello.bytes()});

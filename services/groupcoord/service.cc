@@ -65,7 +65,7 @@ void Service::on_session(std::unique_ptr<ipc::SocketLink> link) {
   if (sessions_.size() == kSessionsMax) return log_warning("session refused reason=\"too many\"");
   const std::uint64_t id = next_session_++;
   link->on_closed = [this, id] { sessions_.at(id).is_closed = true; };
-  sessions_[id].channel = std::make_unique<ipc::MessageChannel>(std::move(link));
+  sessions_[id].channel = std::make_unique<ipc::MessageChannel>(io_, std::move(link));
   open_sessions_.set(sessions_.size());
 }
 

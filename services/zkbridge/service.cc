@@ -11,20 +11,14 @@ namespace {
 
 using node::ControlType;
 
-constexpr Duration kRoomWait{1000};
-
 }  // namespace
 
 Service::Service(io::Io& io, Store& store, Controller& controller, std::function<void()> on_active)
     : io_(io), store_(store), controller_(controller), on_active_(std::move(on_active)) {
   deadline_.bind<&Service::on_timer>(this);
-  room_timer_.bind<&Service::on_timer>(this);
 }
 
-Service::~Service() {
-  io_.disarm(deadline_);
-  io_.disarm(room_timer_);
-}
+Service::~Service() { io_.disarm(deadline_); }
 
 Result<void> Service::start(const ipc::Bell& bell, const std::string& socket_path) {
   Result<std::unique_ptr<ipc::Listener>> listener =
@@ -44,7 +38,7 @@ void Service::on_session(std::unique_ptr<ipc::SocketLink> link) {
   Client& client = clients_[id];
   client.link = link.get();
   link->on_closed = [this, id] { clients_[id].is_closed = true; };
-  client.channel = std::make_unique<ipc::MessageChannel>(std::move(link));
+  client.channel = std::make_unique<ipc::MessageChannel>(io_, std::move(link));
 }
 
 void Service::on_message(ClientId id, std::uint32_t type, Bytes message) {
@@ -156,9 +150,7 @@ void Service::set_timer() {
 bool Service::prepare_to_sleep() {
   for (auto& [id, client] : clients_) {
     if (client.is_closed) return false;
-    if (client.channel->prepare_to_sleep()) continue;
-    if (!client.channel->has_waiting()) return false;
-    io_.arm(room_timer_, io_.now() + kRoomWait);
+    if (!client.channel->prepare_to_sleep()) return false;
   }
   return true;
 }

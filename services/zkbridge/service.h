@@ -73,7 +73,6 @@ class Service final : public node::Worker, public StoreListener {
   std::string failure_;
   std::string refusal_;
   io::Timer deadline_;
-  io::Timer room_timer_;  // comes by again when a ring had no room
 };
 
 }  // namespace tailrace::zkbridge

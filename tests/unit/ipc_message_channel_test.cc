@@ -51,8 +51,8 @@ class MessageChannelTest : public ::testing::Test {
   MessageChannelTest() {
     auto link = std::make_unique<PlainLink>(there_, back_, rings_);
     near_link_ = link.get();
-    near_ = std::make_unique<MessageChannel>(std::move(link));
-    far_ = std::make_unique<MessageChannel>(std::make_unique<PlainLink>(back_, there_, rings_));
+    near_ = std::make_unique<MessageChannel>(*io_, std::move(link));
+    far_ = std::make_unique<MessageChannel>(*io_, std::make_unique<PlainLink>(back_, there_, rings_));
   }
   void send(std::uint32_t type, std::string_view text) { near_->send(type, {as_bytes(text)}); }
   bool take() {
@@ -75,6 +75,7 @@ class MessageChannelTest : public ::testing::Test {
     near_link_->publish();
   }
 
+  std::unique_ptr<io::Io> io_ = std::move(*io::make_io());
   RingMemory there_{kRing};
   RingMemory back_{kRing};
   int rings_ = 0;
@@ -140,14 +141,42 @@ TEST_F(MessageChannelTest, WhatWaitsKeepsItsOrderWithWhatComesLater) {
   EXPECT_TRUE(got_ == sent);
 }
 
-TEST_F(MessageChannelTest, NobodySleepsOnMessagesThatWaitForRoom) {
+// A loop that sleeps on messages that wait for room is woken to look for it, and not in every turn.
+TEST_F(MessageChannelTest, WaitingForRoomIsSleepThatEnds) {
   send(1, std::string(2 * kRing, 'x'));
   near_->publish();
   EXPECT_TRUE(near_->has_waiting());
-  EXPECT_FALSE(near_->prepare_to_sleep());
+  std::uint64_t wakes = 0;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(near_->prepare_to_sleep());
+    for (std::uint64_t ran = 0; ran == 0;) ran = io_->turn(false);  // would hang if nothing woke it
+    near_->wake();
+    near_->poll([](std::uint32_t, Bytes) {});
+    ++wakes;
+  }
+  EXPECT_EQ(wakes, 5u);
+  // The peer is heard meanwhile.
+  ASSERT_TRUE(near_->prepare_to_sleep());
+  far_->send(9, {as_bytes("y")});
+  far_->publish();
+  EXPECT_EQ(rings_, 1);
   settle();
+  EXPECT_FALSE(near_->has_waiting());
   EXPECT_TRUE(near_->prepare_to_sleep());
   near_->wake();
+}
+
+TEST_F(MessageChannelTest, TheLongerNothingMovesTheLongerItSleeps) {
+  send(1, std::string(2 * kRing, 'x'));
+  near_->publish();
+  const Instant start = io_->now();
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(near_->prepare_to_sleep());
+    for (std::uint64_t ran = 0; ran == 0;) ran = io_->turn(false);
+    near_->wake();
+    near_->poll([](std::uint32_t, Bytes) {});
+  }
+  EXPECT_GE(io_->now() - start, Duration{500 * 127});  // 1 + 2 + 4 + ... times the first pause
 }
 
 TEST_F(MessageChannelTest, ASleeperIsRungForOnce) {
@@ -204,7 +233,7 @@ TEST_F(MessageChannelTest, ARingThatLiesBreaksTheChannel) {
 TEST_F(MessageChannelTest, ARecordThatLiesBreaksTheChannel) {
   for (const std::uint32_t size : {std::uint32_t{kRing}, 0xFFFFFFFFu, 100u}) {
     RingMemory memory(kRing);
-    MessageChannel victim(std::make_unique<PlainLink>(back_, memory, rings_));
+    MessageChannel victim(*io_, std::make_unique<PlainLink>(back_, memory, rings_));
     const RecordHeader lie{size, 4};
     std::memcpy(memory.data() + sizeof(RingHeader), &lie, sizeof lie);
     reinterpret_cast<RingHeader*>(memory.data())->tail.store(16);
@@ -254,7 +283,7 @@ TEST_F(MessageChannelTest, GarbageInTheRingIsSurvived) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     std::mt19937 random(seed);
     RingMemory memory(kRing);
-    MessageChannel victim(std::make_unique<PlainLink>(back_, memory, rings_));
+    MessageChannel victim(*io_, std::make_unique<PlainLink>(back_, memory, rings_));
     std::byte* const ring = memory.data() + sizeof(RingHeader);
     for (std::size_t i = 0; i < kRing; i += 4) {
       const auto word = static_cast<std::uint32_t>(random() % 4 == 0 ? random() : random() % 64);

@@ -59,7 +59,7 @@ class Peer {
  private:
   void on_session(std::unique_ptr<ipc::SocketLink> link) {
     link->on_closed = [this] { is_closed = true; };
-    channel_ = std::make_unique<ipc::MessageChannel>(std::move(link));
+    channel_ = std::make_unique<ipc::MessageChannel>(*io_, std::move(link));
     kafka::NodeRegistrationRequest hello;
     if (is_broker_) hello.endpoints.push_back({.listener = "PLAINTEXT", .host = "127.0.0.1", .port = 9});
     kafka::Buffer bytes;
