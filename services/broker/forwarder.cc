@@ -1,8 +1,9 @@
 #include "services/broker/forwarder.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "services/broker/unavailable.h"
+#include "engine/base/observe.h"
 #include "services/node/control.h"
 
 namespace tailrace::broker {
@@ -13,7 +14,9 @@ constexpr Duration kPatience = std::chrono::seconds(10);
 
 }  // namespace
 
-Forwarder::Forwarder(NodeState& node) : node_(node) { timer_.bind<&Forwarder::on_timer>(this); }
+Forwarder::Forwarder(NodeState& node, Duration answer_max) : node_(node), answer_max_(answer_max) {
+  timer_.bind<&Forwarder::on_timer>(this);
+}
 
 Forwarder::~Forwarder() { node_.io.disarm(timer_); }
 
@@ -21,9 +24,9 @@ void Forwarder::use(ipc::MessageChannel* channel) {
   channel_ = channel;
   if (channel_ == nullptr) {
     std::vector<std::uint64_t> lost;
-    for (const auto& [number, answer] : in_flight_) lost.push_back(number);
+    for (const auto& [number, request] : in_flight_) lost.push_back(number);
     for (const Waiting& each : waiting_) std::erase(lost, each.number);
-    for (const std::uint64_t number : lost) fail(number);
+    for (const std::uint64_t number : lost) finish(number, std::unexpected(Unanswered::unreachable));
     return;
   }
   std::deque<Waiting> waiting;
@@ -35,44 +38,63 @@ void Forwarder::use(ipc::MessageChannel* channel) {
 }
 
 void Forwarder::forward(Request& request) {
-  forward(request.frame, [&request](Bytes response) {
-    if (response.empty()) return answer_unavailable(request);
+  forward(request.frame, [&request](std::expected<Bytes, Unanswered> response) {
+    if (!response) return answer_unavailable(request, response.error());
     request.response.clear();
-    const auto size = static_cast<std::int32_t>(response.size());
+    const auto size = static_cast<std::int32_t>(response->size());
     store_big_endian(request.response.extend(sizeof size), size);
-    request.response.append(response);
+    request.response.append(*response);
     request.finish();
   });
 }
 
 void Forwarder::forward(Bytes frame, Answer answer) {
   const std::uint64_t number = next_number_++;
-  in_flight_[number] = std::move(answer);
+  const Instant now = node_.io.now();
+  in_flight_[number] = {std::move(answer), now + answer_max_};
   if (channel_ != nullptr) {
     channel_->send(static_cast<std::uint32_t>(node::ControlType::forward), {node::frame_number(number), frame});
-    return;
+  } else {
+    waiting_.push_back({number, {frame.begin(), frame.end()}, now + kPatience});
   }
-  waiting_.push_back({number, {frame.begin(), frame.end()}, node_.io.now() + kPatience});
-  if (!timer_.armed()) node_.io.arm(timer_, waiting_.front().until);
+  arm_timer();
 }
 
 void Forwarder::on_reply(std::uint64_t number, Bytes response) {
+  if (response.empty()) return finish(number, std::unexpected(Unanswered::refused));
+  finish(number, response);
+}
+
+void Forwarder::finish(std::uint64_t number, std::expected<Bytes, Unanswered> response) {
   const auto found = in_flight_.find(number);
-  if (found == in_flight_.end()) return;
-  const Answer answer = std::move(found->second);
+  if (found == in_flight_.end()) return;  // it took too long, and was answered without
+  const Answer answer = std::move(found->second.answer);
   in_flight_.erase(found);
   answer(response);
 }
 
-void Forwarder::fail(std::uint64_t number) { on_reply(number, {}); }
-
 void Forwarder::on_timer() {
-  while (!waiting_.empty() && waiting_.front().until <= node_.io.now()) {
+  const Instant now = node_.io.now();
+  while (!waiting_.empty() && waiting_.front().until <= now) {
     const std::uint64_t number = waiting_.front().number;
     waiting_.pop_front();
-    fail(number);
+    finish(number, std::unexpected(Unanswered::unreachable));
   }
-  if (!waiting_.empty()) node_.io.arm(timer_, waiting_.front().until);
+  bool is_late = false;
+  while (!in_flight_.empty() && in_flight_.begin()->second.until <= now) {
+    is_late = true;
+    finish(in_flight_.begin()->first, std::unexpected(Unanswered::timed_out));
+  }
+  if (is_late) log_warning("forwarded requests not answered seconds={}", answer_max_ / std::chrono::seconds(1));
+  arm_timer();
+}
+
+// At the first of all limits, or before: an answered request leaves its limit behind.
+void Forwarder::arm_timer() {
+  if (in_flight_.empty()) return;
+  Instant due = in_flight_.begin()->second.until;
+  if (!waiting_.empty()) due = std::min(due, waiting_.front().until);
+  if (!timer_.armed() || due < timer_.due) node_.io.arm(timer_, due);
 }
 
 }  // namespace tailrace::broker

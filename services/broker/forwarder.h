@@ -1,11 +1,13 @@
 // Forwarder: requests that another process answers (topic administration: zkbridge; groups, transactions and producer
 // ids: groupcoord) go there as received and come back as answers. Without a session a request waits a little for one; a
-// request that was on its way when its session broke may have been carried out, and is answered with an error that
-// makes clients look and retry.
+// request that was on its way when its session broke, or that gets no answer in time, may have been carried out, and is
+// answered with an error that makes clients look and retry. What comes after that is dropped.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,15 +18,23 @@
 #include "engine/ipc/message_channel.h"
 #include "services/broker/node_state.h"
 #include "services/broker/request.h"
+#include "services/broker/unavailable.h"
 
 namespace tailrace::broker {
 
 class Forwarder {
  public:
-  // `answer` gets the response frame (header and body), or nothing when the other process is not to be reached.
-  using Answer = std::function<void(Bytes response)>;
+  // `answer` gets the response frame: header and body.
+  using Answer = std::function<void(std::expected<Bytes, Unanswered> response)>;
 
-  explicit Forwarder(NodeState& node);
+  // As long as Kafka's brokers wait for the controller (BrokerServer, the forwarding channel's retryTimeoutMs): making
+  // many topics may take its time.
+  static constexpr Duration kAdministrationMax = std::chrono::seconds(60);
+  // Coordinators answer soon or say that they cannot; producers ask again after 30 s (request.timeout.ms).
+  static constexpr Duration kCoordinationMax = std::chrono::seconds(25);
+
+  // `answer_max`: an answer that takes longer is not waited for.
+  Forwarder(NodeState& node, Duration answer_max);
   ~Forwarder();
 
   // The session, once it is ready to take requests; null when it broke. The owner keeps it alive meanwhile.
@@ -42,14 +52,20 @@ class Forwarder {
     std::vector<std::byte> frame;
     Instant until;
   };
-  void fail(std::uint64_t number);
+  struct InFlight {
+    Answer answer;
+    Instant until;
+  };
+  void finish(std::uint64_t number, std::expected<Bytes, Unanswered> response);
   void on_timer();
+  void arm_timer();
 
   NodeState& node_;
   ipc::MessageChannel* channel_ = nullptr;
   std::uint64_t next_number_ = 1;
-  std::map<std::uint64_t, Answer> in_flight_;  // sent or waiting
-  std::deque<Waiting> waiting_;                // for a session
+  Duration answer_max_;
+  std::map<std::uint64_t, InFlight> in_flight_;  // sent or waiting, the oldest first
+  std::deque<Waiting> waiting_;                  // for a session
   io::Timer timer_;
 };
 

@@ -45,8 +45,8 @@ class Broker : public node::Worker {
         arena_(arena_memory_.bytes()),
         engine_(process.io().files(), files_max()),
         node_(process.io(), process.config(), engine_, arena_),
-        zkbridge_(node_),
-        groupcoord_(node_),
+        zkbridge_(node_, broker::Forwarder::kAdministrationMax),
+        groupcoord_(node_, broker::Forwarder::kCoordinationMax),
         server_(node_, zkbridge_, groupcoord_, process.counters()),
         control_(
             node_, process.bell(), process.run_path("zkbridge.sock"), zkbridge_, [this] { on_ready(); },

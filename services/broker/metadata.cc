@@ -109,12 +109,12 @@ void Metadata::create_topics(Request& request, std::shared_ptr<Creation> creatio
   kafka::encode_request_header(
       {.api_key = kafka::api_key::kCreateTopics, .api_version = kVersion, .client_id = "broker"}, frame);
   kafka::encode(create, kVersion, frame);
-  zkbridge_.forward(frame.bytes(), [this, &request, creation](Bytes response) {
+  zkbridge_.forward(frame.bytes(), [this, &request, creation](std::expected<Bytes, Unanswered> response) {
     std::int32_t correlation_id = 0;
     std::size_t body_at = 0;
     const std::int16_t header_version = kafka::response_header_version(kafka::api_key::kCreateTopics, kVersion);
-    if (!response.empty() && kafka::decode_response_header(response, header_version, correlation_id, body_at)) {
-      const auto body = kafka::decode<kafka::CreateTopicsResponse>(response.subspan(body_at), kVersion);
+    if (response && kafka::decode_response_header(*response, header_version, correlation_id, body_at)) {
+      const auto body = kafka::decode<kafka::CreateTopicsResponse>(response->subspan(body_at), kVersion);
       if (body) {
         for (const auto& topic : body->topics)
           creation->results[std::string(topic.name)] = static_cast<ErrorCode>(topic.error_code);

@@ -142,7 +142,7 @@ void Service::send_reply(const Call& call, Bytes response) {
 // KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
 void Service::init_producer_id(const Call& call, Bytes body) {
   const auto request = kafka::decode<kafka::InitProducerIdRequest>(body, call.api_version);
-  if (!request) return refuse_producer_id(call, ErrorCode::INVALID_REQUEST);
+  if (!request) return respond_nothing(call);
   const bool has_id = request->producer_id != kNoProducerId;
   const bool has_epoch = request->producer_epoch != kNoProducerEpoch;
   if (has_id != has_epoch) return refuse_producer_id(call, ErrorCode::INVALID_REQUEST);

@@ -19,7 +19,7 @@ enum class ControlType : std::uint32_t {
   hello = 1,          // client -> zkbridge: kafka::NodeRegistrationRequest version 0; no endpoints: not a broker
   welcome = 2,        // zkbridge -> client: kafka::NodeRegistrationResponse version 0
   forward = 3,        // number, then a client's request frame as received: header and body, without the size
-  forward_reply = 4,  // number, then the response frame: header and body, without the size
+  forward_reply = 4,  // number, then the response frame: header and body, without the size; none: not to be answered
   control = 5,        // zkbridge -> broker: number, then LeaderAndIsr, StopReplica or UpdateMetadata as a request frame
   control_reply = 6,  // number, then the response frame
   config_image = 7,   // zkbridge -> broker: kafka::ConfigImage version 0

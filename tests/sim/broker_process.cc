@@ -41,8 +41,8 @@ BrokerProcess::BrokerProcess(Surroundings& around, Stage& stage)
       counters_(make_counters()),
       engine_(io().files(), 1 + around.schedule.random.below(8)),
       node_(io(), config(), engine_, arena_),
-      zkbridge_(node_),
-      groupcoord_(node_),
+      zkbridge_(node_, broker::Forwarder::kAdministrationMax),
+      groupcoord_(node_, broker::Forwarder::kCoordinationMax),
       server_(node_, zkbridge_, groupcoord_, *counters_) {
   identify_.bind<&BrokerProcess::on_identified>(this);
   node_.node_id = kNodeId;

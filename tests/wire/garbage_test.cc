@@ -131,6 +131,19 @@ TEST_F(Garbage, BodiesThatAreNotThereOrPromiseTooMuchAreClosed) {
   neighbour_works();
 }
 
+// Also those that another process looks at.
+TEST_F(Garbage, UnsoundBodiesOfForwardedApisAreClosed) {
+  for (const kafka::Api& api : kafka::api_table()) {
+    if (api.handler != kafka::Handler::zkbridge && api.handler != kafka::Handler::groupcoord) continue;
+    for (std::int16_t version = api.served_min; version <= api.advertised_max; ++version) {
+      SCOPED_TRACE(std::string(api.name) + " " + std::to_string(version));
+      Client stranger(node().port());
+      ASSERT_TRUE(stranger.send(frame_of(api.key, version, "\x7F")));
+      EXPECT_TRUE(stranger.is_closed_by_node());
+    }
+  }
+}
+
 TEST_F(Garbage, RandomBytesAreClosed) {
   std::mt19937 random(20261129);  // NOLINT: the same bytes in each run
   for (int i = 0; i < 300; ++i) send_and_finish(random_bytes(random, random() % 3000));
