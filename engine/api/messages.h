@@ -60,6 +60,7 @@ struct SetRole {
   std::int64_t segment_ms = 0;
   std::int64_t segment_jitter_ms = 0;
   std::uint16_t topic_name_size = 0;
+  std::uint16_t last_code = kOk;  // of the last try, where this is another: the engine does not say the same again
   std::uint8_t create = 0;
   char topic_name[249] = {};
 };
@@ -69,6 +70,7 @@ struct SetRole {
 struct DeletePartition {
   std::uint64_t request = 0;
   Partition partition;
+  std::uint16_t last_code = kOk;  // as in SetRole
 };
 
 struct Done {

@@ -84,7 +84,7 @@ void Shard::on_set_role(Session& session, const api::SetRole& request) {
     partition.log().set_config(config);
     answer.log_start_offset = partition.log_start_offset();
     answer.end_offset = partition.log().end_offset();
-  } else if (led.error().code != Code::fenced_epoch) {
+  } else if (led.error().code != Code::fenced_epoch && api::to_code(led) != request.last_code) {
     log_error("role not set partition={}-{} reason=\"{}\"", name, request.partition.partition, led.error().text());
   }
   answer.code = api::to_code(led);
@@ -144,7 +144,7 @@ void Shard::on_delete_partition(Session& session, const api::DeletePartition& re
   const auto found = hosted_.find(TopicIdPartition{request.partition.topic_id, request.partition.partition});
   if (found != hosted_.end()) {
     Result<void> removed = remove(*found->second);
-    if (!removed && removed.error().code != Code::retry) {
+    if (!removed && removed.error().code != Code::retry && api::to_code(removed) != request.last_code) {
       log_error("partition not deleted name={} reason=\"{}\"", found->second->name, removed.error().text());
     }
     if (removed) hosted_.erase(found);

@@ -21,7 +21,8 @@ using kafka::ErrorCode;
 using node::ControlType;
 
 constexpr std::int8_t kFullRequest = 2;  // AbstractControlRequest.Type.FULL
-constexpr Duration kRetryPause{50'000};
+constexpr Duration kRetryPauseMin{50'000};
+constexpr Duration kRetryPauseMax{1'000'000};
 
 template <class Message>
 kafka::Buffer response_frame(std::int32_t correlation_id, std::int16_t version, const Message& message) {
@@ -50,6 +51,21 @@ struct Control::Batch {
   std::size_t awaited = 0;
 };
 
+// When something that the engine refused is tried again: less and less often, a full disk may be so for long.
+struct Control::Retry {
+  Instant due;
+  std::uint16_t last_code = api::kOk;
+
+  void on_failed(std::uint16_t code, Instant now) {
+    last_code = code;
+    pause_ = std::clamp(2 * pause_, kRetryPauseMin, kRetryPauseMax);
+    due = now + pause_;
+  }
+
+ private:
+  Duration pause_{0};
+};
+
 struct Control::Role {
   Control* control = nullptr;
   TopicIdPartition key;
@@ -59,7 +75,9 @@ struct Control::Role {
   bool in_flight = false;
   bool is_set = false;      // the engine of this session leads it, as wanted
   bool is_changed = false;  // wanted otherwise since it was sent
+  bool is_dropped = false;  // not wanted any more: it stays for its call in flight only
   bool was_answered = false;
+  Retry retry;
   std::vector<std::pair<Batch*, std::size_t>> waiting;
   api::Call<api::RoleSet> call;
   void on_role_set(const api::RoleSet& answer, Bytes) { control->on_role_set(*this, answer); }
@@ -72,6 +90,7 @@ struct Control::Removal {
   TopicIdPartition key;
   std::string topic;
   bool in_flight = false;
+  Retry retry;
   api::Call<api::Done> call;
   void on_removed(const api::Done& answer, Bytes) { control->on_removed(*this, answer); }
 };
@@ -135,9 +154,7 @@ void Control::publish() {
   if (channel_ != nullptr) channel_->publish();
 }
 
-bool Control::prepare_to_sleep() {
-  return channel_ == nullptr || channel_->prepare_to_sleep();
-}
+bool Control::prepare_to_sleep() { return channel_ == nullptr || channel_->prepare_to_sleep(); }
 
 void Control::wake() {
   if (channel_ != nullptr) channel_->wake();
@@ -198,12 +215,9 @@ void Control::on_identified(const api::Done& done, Bytes) {
     return on_refused_();
   }
   engine_identified_ = true;
-  for (auto& [key, role] : roles_) {
-    if (!role->in_flight) set_role(*role);
-  }
-  for (const std::unique_ptr<Removal>& removal : removals_) {
-    if (!removal->in_flight) remove(*removal);
-  }
+  for (auto& [key, role] : roles_) role->retry = {};
+  for (const std::unique_ptr<Removal>& removal : removals_) removal->retry = {};
+  start_roles_and_removals();
   tell_ready();
 }
 
@@ -212,7 +226,7 @@ void Control::on_config_image(Bytes message) {
   if (!image) return log_error("config image not understood");
   node_.image = node_.image->with(*image, node_.config, node_.node_id);
   for (auto& [key, role] : roles_) {
-    if (role->config == node_.image->config_of(role->topic, node_.config)) continue;
+    if (role->is_dropped || role->config == node_.image->config_of(role->topic, node_.config)) continue;
     if (role->in_flight)
       role->is_changed = true;
     else
@@ -292,6 +306,7 @@ void Control::on_leader_and_isr(std::uint64_t number, std::int32_t correlation_i
       }
       const bool is_same = role->is_set && !role->is_changed && role->leader_epoch == state.leader_epoch;
       role->leader_epoch = state.leader_epoch;
+      role->is_dropped = false;
       if (is_same && !role->in_flight) continue;
       ++batch.awaited;
       role->waiting.emplace_back(&batch, batch.outcomes.size() - 1);
@@ -304,7 +319,9 @@ void Control::on_leader_and_isr(std::uint64_t number, std::int32_t correlation_i
   // A role whose call is in flight must keep its place until the answer.
   for (auto& [key, role] : dropped) {
     log_warning("partition no longer ours topic={} partition={}", role->topic, key.partition);
-    if (role->in_flight) roles_[key] = std::move(role);
+    if (!role->in_flight) continue;
+    role->is_dropped = true;
+    roles_[key] = std::move(role);
   }
   --batch.awaited;
   answer_if_complete(batch);
@@ -321,6 +338,7 @@ void Control::set_role(Role& role) {
   request.index_interval_bytes = static_cast<std::uint32_t>(config.index_interval_bytes);
   request.segment_ms = config.segment_ms;
   request.segment_jitter_ms = config.segment_jitter_ms;
+  request.last_code = role.retry.last_code;
   request.create = 1;
   request.topic_name_size = static_cast<std::uint16_t>(std::min(role.topic.size(), sizeof request.topic_name));
   std::memcpy(request.topic_name, role.topic.data(), request.topic_name_size);
@@ -332,11 +350,24 @@ void Control::set_role(Role& role) {
 
 void Control::on_role_set(Role& role, const api::RoleSet& answer) {
   role.in_flight = false;
+  if (role.is_dropped) {
+    const TopicIdPartition key = role.key;
+    drop_role(roles_.find(key));
+    for (const std::unique_ptr<Removal>& removal : removals_) {
+      if (removal->key == key && !removal->in_flight) return remove(*removal);
+    }
+    return tell_ready();
+  }
   if (answer.code == static_cast<std::uint16_t>(Code::peer_gone)) return;  // set again when the engine is back
-  if (answer.code == static_cast<std::uint16_t>(Code::retry)) return retry_later();
   role.is_set = answer.code == api::kOk;
+  if (role.is_set) {
+    role.retry = {};
+  } else {
+    role.retry.on_failed(answer.code, node_.io.now());
+    retry_at(role.retry.due);
+  }
+  if (answer.code == static_cast<std::uint16_t>(Code::retry)) return;
   role.was_answered = true;
-  if (!role.is_set) retry_later();  // a full disk may have room again
   if (role.is_changed) return set_role(role);
   const ErrorCode error = role.is_set ? ErrorCode::NONE : kafka::to_wire(static_cast<Code>(answer.code));
   std::vector<std::pair<Batch*, std::size_t>> waiting;
@@ -373,7 +404,7 @@ void Control::on_stop_replica(std::uint64_t number, std::int32_t correlation_id,
         (*pending)->batch = &batch;
         (*pending)->outcome = batch.outcomes.size() - 1;
         ++batch.awaited;
-        if (!(*pending)->in_flight) remove(**pending);
+        if (!(*pending)->in_flight && found == roles_.end()) remove(**pending);
         continue;
       }
       if (found == roles_.end()) continue;  // not there: as good as deleted
@@ -387,7 +418,7 @@ void Control::on_stop_replica(std::uint64_t number, std::int32_t correlation_id,
       ++batch.awaited;
       removals_.push_back(std::move(removal));
       if (found->second->in_flight) {
-        retry_later();  // the role first answers, then the removal is sent
+        found->second->is_dropped = true;  // when it has answered, the removal is sent
         continue;
       }
       drop_role(found);
@@ -412,21 +443,24 @@ void Control::drop_role(std::map<TopicIdPartition, std::unique_ptr<Role>>::itera
 void Control::remove(Removal& removal) {
   if (!engine_identified_) return;
   removal.in_flight = true;
-  node_.engine.delete_partition({.request = 0, .partition = {removal.key.topic_id, removal.key.partition}},
-                                removal.call);
+  node_.engine.delete_partition(
+      {.request = 0, .partition = {removal.key.topic_id, removal.key.partition}, .last_code = removal.retry.last_code},
+      removal.call);
 }
 
 void Control::on_removed(Removal& removal, const api::Done& answer) {
   removal.in_flight = false;
   if (answer.code == static_cast<std::uint16_t>(Code::peer_gone)) return;
-  if (answer.code == static_cast<std::uint16_t>(Code::retry)) return retry_later();
+  if (answer.code != api::kOk) {
+    // What could not be deleted stays to be deleted: otherwise the partition would be forgotten with its files there.
+    removal.retry.on_failed(answer.code, node_.io.now());
+    retry_at(removal.retry.due);
+  }
+  if (answer.code == static_cast<std::uint16_t>(Code::retry)) return;
   Batch* const batch = std::exchange(removal.batch, nullptr);
   const std::size_t outcome = removal.outcome;
-  // What could not be deleted stays to be deleted: otherwise the partition would be forgotten with its files there.
   if (answer.code == api::kOk) {
     std::erase_if(removals_, [&](const auto& each) { return each.get() == &removal; });
-  } else {
-    retry_later();
   }
   if (batch == nullptr) return;
   if (answer.code != api::kOk) batch->outcomes[outcome].error = kafka::to_wire(static_cast<Code>(answer.code));
@@ -459,30 +493,31 @@ void Control::answer_if_complete(Batch& batch) {
   std::erase_if(batches_, [&](const auto& each) { return each.get() == &batch; });
 }
 
-void Control::retry_later() {
-  if (!retry_timer_.armed()) node_.io.arm(retry_timer_, node_.io.now() + kRetryPause);
+void Control::retry_at(Instant due) {
+  if (!retry_timer_.armed() || due < retry_timer_.due) node_.io.arm(retry_timer_, due);
 }
 
-void Control::on_retry() {
+void Control::on_retry() { start_roles_and_removals(); }
+
+// All that is not done and due.
+void Control::start_roles_and_removals() {
+  const Instant now = node_.io.now();
+  const auto is_due = [&](const Retry& retry) {
+    if (retry.due > now) retry_at(retry.due);
+    return retry.due <= now;
+  };
   for (auto& [key, role] : roles_) {
-    if (!role->in_flight && !role->is_set) set_role(*role);
+    if (!role->in_flight && !role->is_set && is_due(role->retry)) set_role(*role);
   }
   for (const std::unique_ptr<Removal>& removal : removals_) {
-    if (removal->in_flight) continue;
-    const auto role = roles_.find(removal->key);
-    if (role != roles_.end() && role->second->in_flight) {
-      retry_later();
-      continue;
-    }
-    if (role != roles_.end()) drop_role(role);
-    remove(*removal);
+    if (!removal->in_flight && !roles_.contains(removal->key) && is_due(removal->retry)) remove(*removal);
   }
 }
 
 void Control::tell_ready() {
   if (told_ready_ || !has_image_ || !engine_identified_) return;
   for (const auto& [key, role] : roles_) {
-    if (!role->was_answered) return;  // one that failed does not keep the others from being served
+    if (!role->was_answered && !role->is_dropped) return;  // one that failed does not keep the others from being served
   }
   told_ready_ = true;
   on_ready_();

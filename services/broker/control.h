@@ -40,6 +40,7 @@ class Control {
   struct Role;
   struct Batch;
   struct Removal;
+  struct Retry;
 
   void on_session(std::unique_ptr<ipc::SocketLink> link);
   void on_session_closed();
@@ -58,8 +59,9 @@ class Control {
   void on_removed(Removal& removal, const api::Done& answer);
   void answer_if_complete(Batch& batch);
   void reply(std::uint64_t number, Bytes frame);
-  void retry_later();
+  void retry_at(Instant due);
   void on_retry();
+  void start_roles_and_removals();
   void tell_ready();
 
   NodeState& node_;
