@@ -36,25 +36,38 @@ bool Arena::is_set(std::size_t level, std::size_t index) const {
   return (levels_[level].bits[index / 64] >> index % 64 & 1) != 0;
 }
 
-std::size_t Arena::take_first(std::size_t level) {
+std::optional<std::size_t> Arena::find(std::size_t level, Part part) {
   Level& of = levels_[level];
-  while (of.bits[of.first] == 0) ++of.first;
-  const std::size_t index = of.first * 64 + static_cast<std::size_t>(std::countr_zero(of.bits[of.first]));
-  clear(level, index);
-  return index;
+  if (of.count == 0) return std::nullopt;
+  const std::size_t upper_half = (memory_.size() / 2) / (kChunkMin << level);  // 0 in the topmost level
+  if (part != Part::upper_half) {
+    while (of.bits[of.first] == 0) ++of.first;
+    const std::size_t index = of.first * 64 + static_cast<std::size_t>(std::countr_zero(of.bits[of.first]));
+    if (part == Part::lower_half && index >= std::max<std::size_t>(upper_half, 1)) return std::nullopt;
+    return index;
+  }
+  for (std::size_t word = upper_half / 64; word < of.bits.size(); ++word) {
+    std::uint64_t bits = of.bits[word];
+    if (word == upper_half / 64) bits &= ~std::uint64_t{0} << upper_half % 64;
+    if (bits != 0) return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+  }
+  return std::nullopt;
 }
 
-std::optional<Arena::Chunk> Arena::allocate(std::size_t size) {
-  if (size > memory_.size()) return std::nullopt;
+std::optional<Arena::Chunk> Arena::allocate(std::size_t size, Part part) {
+  if (size > memory_.size() / (part == Part::anywhere ? 1 : 2)) return std::nullopt;
   const std::size_t wanted = level_of(size);
   std::size_t level = wanted;
-  while (level < levels_.size() && levels_[level].count == 0) ++level;
-  if (level == levels_.size()) return std::nullopt;
-  std::size_t index = take_first(level);
+  std::optional<std::size_t> found = find(level, part);
+  while (!found && ++level < levels_.size()) found = find(level, part);
+  if (!found) return std::nullopt;
+  std::size_t index = *found;
+  clear(level, index);
   while (level > wanted) {  // split: keep the lower half, free the upper
+    const bool keeps_upper = part == Part::upper_half && level + 1 == levels_.size();
     --level;
-    index *= 2;
-    set(level, index + 1);
+    index = 2 * index + (keeps_upper ? 1 : 0);
+    set(level, index ^ 1);
   }
   const Chunk chunk{index * (kChunkMin << wanted), kChunkMin << wanted};
   used_bytes_ += chunk.size;

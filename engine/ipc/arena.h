@@ -24,8 +24,11 @@ class Arena {
   // `memory`: a power of two of at least kChunkMin.
   explicit Arena(MutableBytes memory);
 
-  // nullopt: no free chunk is large enough now (or `size` is larger than the arena).
-  std::optional<Chunk> allocate(std::size_t size);
+  // Where a chunk may lie.
+  enum class Part : std::uint8_t { anywhere, lower_half, upper_half };
+
+  // nullopt: no free chunk is large enough now (or `size` is larger than that part of the arena).
+  std::optional<Chunk> allocate(std::size_t size, Part part = Part::anywhere);
   void free(const Chunk& chunk);
   [[nodiscard]] MutableBytes bytes(const Chunk& chunk) const { return memory_.subspan(chunk.offset, chunk.size); }
   [[nodiscard]] const std::byte* begin() const { return memory_.data(); }
@@ -43,7 +46,8 @@ class Arena {
   void set(std::size_t level, std::size_t index);
   void clear(std::size_t level, std::size_t index);
   [[nodiscard]] bool is_set(std::size_t level, std::size_t index) const;
-  std::size_t take_first(std::size_t level);
+  // The lowest free chunk of the level that lies in that part, or of which one half does.
+  std::optional<std::size_t> find(std::size_t level, Part part);
 
   MutableBytes memory_;
   std::vector<Level> levels_;  // 0: kChunkMin, each next twice as large

@@ -68,17 +68,17 @@ void Connection::begin_frame() {
   if (size < 8 || size > frame_bytes_max_) return close();
   frame_size_ = static_cast<std::uint32_t>(size);
   receiving_frame_ = true;
-  receive_frame();
+  const std::optional<ipc::Arena::Chunk> chunk = host_.frame_memory().allocate(frame_size_, *this);
+  waits_for_room_ = !chunk;
+  if (chunk) receive_frame(*chunk);
 }
 
-void Connection::receive_frame() {
-  const std::optional<ipc::Arena::Chunk> chunk = host_.allocate(frame_size_);
-  if (!chunk) return host_.wait_for_arena(*this);
+void Connection::receive_frame(const ipc::Arena::Chunk& chunk) {
   last_active_ = node_.io.now();
   incoming_ = host_.take_request();
   incoming_->connection = this;
-  incoming_->chunk = *chunk;
-  const MutableBytes into = node_.arena.bytes(*chunk).first(frame_size_);
+  incoming_->chunk = chunk;
+  const MutableBytes into = node_.arena.bytes(chunk).first(frame_size_);
   incoming_->frame = into;
   const std::size_t have = std::min<std::size_t>(read_ahead_bytes_ - kSizeBytes, frame_size_);
   std::memcpy(into.data(), read_ahead_.data() + kSizeBytes, have);
@@ -107,12 +107,9 @@ void Connection::on_step(std::int64_t result) {
   receive_step();
 }
 
-void Connection::on_arena_room() {
-  if (closing_) {
-    receiving_frame_ = false;
-    return end_if_over();
-  }
-  receive_frame();
+void Connection::on_room(const ipc::Arena::Chunk& chunk) {
+  waits_for_room_ = false;
+  receive_frame(chunk);
 }
 
 void Connection::on_frame() {
@@ -215,12 +212,16 @@ void Connection::on_sent(std::int64_t result) {
 
 void Connection::release(std::unique_ptr<Request> request) {
   for (const FilePart& part : request->files) node_.engine.release_file(part.file);
-  if (request->chunk.size != 0) node_.arena.free(request->chunk);
+  if (request->chunk.size != 0) host_.frame_memory().free(request->chunk);
   host_.give_back(std::move(request));
 }
 
 void Connection::close() {
   closing_ = true;
+  if (waits_for_room_) {
+    waits_for_room_ = receiving_frame_ = false;
+    host_.frame_memory().forget(*this);
+  }
   if (!shut_) {
     shut_ = true;
     node_.io.shutdown(socket_);
@@ -245,7 +246,7 @@ void Connection::finish() {
 
 void Connection::end_if_over() {
   if (finishing_ && !closing_ && is_idle()) return close();
-  if (!closing_ || over_ || !in_flight_.empty() || waits_for_arena) return;
+  if (!closing_ || over_ || !in_flight_.empty()) return;
   if (received_beginning_.pending || received_frame_.pending || sent_.pending) return;
   over_ = true;
   node_.io.close(socket_);

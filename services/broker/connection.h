@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/io/io.h"
+#include "services/broker/frame_memory.h"
 #include "services/broker/node_state.h"
 #include "services/broker/request.h"
 
@@ -28,15 +29,12 @@ class ConnectionHost {
   virtual void serve(Request& request) = 0;
   // Nothing is in flight any more: may be destroyed, not inside the call.
   virtual void on_connection_over(Connection& connection) = 0;
-  // The arena is full: call connection.on_arena_room() when something was freed.
-  virtual void wait_for_arena(Connection& connection) = 0;
-  // A chunk for a frame; nullopt: wait.
-  virtual std::optional<ipc::Arena::Chunk> allocate(std::size_t size) = 0;
+  virtual FrameMemory& frame_memory() = 0;
   virtual std::unique_ptr<Request> take_request() = 0;
   virtual void give_back(std::unique_ptr<Request> request) = 0;
 };
 
-class Connection {
+class Connection final : public FrameWaiter {
  public:
   static constexpr std::size_t kInFlightMax = 16;
   static constexpr std::size_t kReadAheadBytes = 512;
@@ -50,7 +48,7 @@ class Connection {
   // Takes no more requests; closes when those in flight are answered.
   void finish();
   void on_request_done();
-  void on_arena_room();
+  void on_room(const ipc::Arena::Chunk& chunk) override;
 
   // The address that the client connected to, asked for once.
   const io::Address& local_address();
@@ -65,13 +63,12 @@ class Connection {
 
   // In the host's list.
   std::size_t slot = 0;
-  bool waits_for_arena = false;
 
  private:
   void receive_next();
   void on_beginning(std::int64_t result);
   void begin_frame();
-  void receive_frame();
+  void receive_frame(const ipc::Arena::Chunk& chunk);
   void receive_step();
   void on_step(std::int64_t result);
   void on_frame();
@@ -102,6 +99,7 @@ class Connection {
   std::size_t part_ = 0;  // of the response being sent: 2i: bytes before file i, 2i + 1: file i
   bool sending_ = false;
   bool receiving_frame_ = false;
+  bool waits_for_room_ = false;  // for the frame
   bool closing_ = false;
   bool finishing_ = false;
   bool shut_ = false;

@@ -25,11 +25,19 @@ using namespace tailrace;
 constexpr std::size_t kEngineRingBytes = std::size_t{1} << 20;
 constexpr std::size_t kFilesMax = 8192;  // descriptors of segment files, if there are as many
 
-// A quarter of the descriptors is for segment files, the rest for clients.
-std::size_t files_max() {
+constexpr std::size_t kDescriptorsKept = 48;  // for sessions, listeners, logs, and what libraries open
+
+// As many as the process may have (Process has raised the limit).
+std::size_t descriptors_max() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 128;
-  return std::clamp<std::size_t>(limit.rlim_cur / 4, 16, kFilesMax);
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 1024;
+}
+
+// A quarter of the descriptors is for segment files, the rest for clients.
+std::size_t files_max() { return std::clamp<std::size_t>(descriptors_max() / 4, 16, kFilesMax); }
+std::size_t connections_max() {
+  const std::size_t kept = files_max() + kDescriptorsKept;
+  return descriptors_max() > kept ? descriptors_max() - kept : 1;
 }
 
 std::string host_name() {
@@ -47,7 +55,7 @@ class Broker : public node::Worker {
         node_(process.io(), process.config(), engine_, arena_),
         zkbridge_(node_, broker::Forwarder::kAdministrationMax),
         groupcoord_(node_, broker::Forwarder::kCoordinationMax),
-        server_(node_, zkbridge_, groupcoord_, process.counters()),
+        server_(node_, zkbridge_, groupcoord_, process.counters(), connections_max()),
         control_(
             node_, process.bell(), process.run_path("zkbridge.sock"), zkbridge_, [this] { on_ready(); },
             [this] { refused_ = true; }),

@@ -1,7 +1,6 @@
 #include "services/broker/server.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <utility>
 
@@ -17,8 +16,6 @@ constexpr Duration kAcceptPause{100'000};  // after EMFILE: descriptors come bac
 // A client that has announced a frame and sends none of it holds memory that others wait for.
 constexpr Duration kFrameStallMax = std::chrono::seconds(30);
 constexpr Duration kSweepPause = std::chrono::seconds(10);
-// Frames larger than this share half of the arena: the small ones of everybody else always find room.
-constexpr std::size_t kLargeFrame = std::size_t{2} << 20;
 constexpr std::size_t kSpareRequestsMax = 64;
 constexpr std::size_t kSpareBufferMax = 64 << 10;
 
@@ -30,18 +27,22 @@ struct Server::Listening {
   std::size_t index = 0;
   io::Completion accepted;
   io::Timer pause;
+  bool is_waiting = false;  // for the end of a connection
   void on_accepted(std::int64_t result) { server->on_accepted(*this, result); }
-  void on_pause_over() { server->node_.io.accept(socket, accepted); }
+  void on_pause_over() { server->accept_next(*this); }
 };
 
-Server::Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Counters& counters)
+Server::Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Counters& counters,
+               std::size_t connections_max)
     : node_(node),
       zkbridge_(zkbridge),
       groupcoord_(groupcoord),
+      frame_memory_(node.arena),
       produce_(node, counters),
       fetch_(node, counters),
       offsets_(node),
-      metadata_(node, zkbridge) {
+      metadata_(node, zkbridge),
+      connections_max_(connections_max) {
   limit_timer_.bind<&Server::on_limit>(this);
   sweep_timer_.bind<&Server::on_sweep>(this);
   connections_open_ = counters.make("connections");
@@ -70,8 +71,14 @@ Result<io::Address> Server::bind(const io::Address& address) {
 
 void Server::accept_all() {
   node_.io.arm(sweep_timer_, node_.io.now() + kSweepPause);
-  for (const std::unique_ptr<Listening>& listening : listeners_)
-    node_.io.accept(listening->socket, listening->accepted);
+  for (const std::unique_ptr<Listening>& listening : listeners_) accept_next(*listening);
+}
+
+// Short of connections nobody is accepted: the rest of the descriptors is for segment files and the sessions.
+void Server::accept_next(Listening& listening) {
+  listening.is_waiting = connections_.size() >= connections_max_;
+  if (!listening.is_waiting) return node_.io.accept(listening.socket, listening.accepted);
+  if (!std::exchange(is_shortage_logged_, true)) log_warning("connections wait open={}", connections_.size());
 }
 
 void Server::on_accepted(Listening& listening, std::int64_t result) {
@@ -85,15 +92,15 @@ void Server::on_accepted(Listening& listening, std::int64_t result) {
     return;
   }
   connections_accepted_.add();
-  const std::int64_t frame_bytes_max = std::min<std::int64_t>(node_.config.integer("socket.request.max.bytes"),
-                                                              static_cast<std::int64_t>(node_.arena.size()));
+  const std::int64_t frame_bytes_max = std::min<std::int64_t>(
+      node_.config.integer("socket.request.max.bytes"), static_cast<std::int64_t>(frame_memory_.frame_bytes_max()));
   connections_.push_back(std::make_unique<Connection>(node_, *this, io::Socket{static_cast<int>(result)},
                                                       listening.index, frame_bytes_max));
   Connection& connection = *connections_.back();
   connection.slot = connections_.size() - 1;
   connections_open_.set(connections_.size());
   connection.start();
-  node_.io.accept(listening.socket, listening.accepted);
+  accept_next(listening);
 }
 
 void Server::on_connection_over(Connection& connection) {
@@ -106,19 +113,10 @@ void Server::on_connection_over(Connection& connection) {
   }
   connections_.pop_back();
   connections_open_.set(connections_.size());
-}
-
-void Server::wait_for_arena(Connection& connection) {
-  connection.waits_for_arena = true;
-  waiting_for_arena_.push_back(&connection);
-}
-
-std::optional<ipc::Arena::Chunk> Server::allocate(std::size_t size) {
-  const bool is_large = size > kLargeFrame;
-  if (is_large && large_bytes_ != 0 && large_bytes_ + std::bit_ceil(size) > node_.arena.size() / 2) return std::nullopt;
-  const std::optional<ipc::Arena::Chunk> chunk = node_.arena.allocate(size);
-  if (chunk && is_large) large_bytes_ += chunk->size;
-  return chunk;
+  if (finishing_) return;
+  for (const std::unique_ptr<Listening>& listening : listeners_) {
+    if (listening->is_waiting) accept_next(*listening);
+  }
 }
 
 void Server::on_sweep() {
@@ -142,8 +140,6 @@ std::unique_ptr<Request> Server::take_request() {
 }
 
 void Server::give_back(std::unique_ptr<Request> request) {
-  arena_was_freed_ = true;
-  if (request->chunk.size > kLargeFrame) large_bytes_ -= request->chunk.size;
   if (spare_requests_.size() >= kSpareRequestsMax || request->response.capacity() > kSpareBufferMax) return;
   kafka::Buffer response = std::move(request->response);
   response.clear();
@@ -161,15 +157,7 @@ void Server::give_back(std::unique_ptr<Request> request) {
 bool Server::work() {
   ended_.clear();
   arena_used_.set(node_.arena.used_bytes());
-  if (!arena_was_freed_ || waiting_for_arena_.empty()) return false;
-  arena_was_freed_ = false;
-  std::deque<Connection*> waiting;
-  waiting.swap(waiting_for_arena_);
-  for (Connection* const connection : waiting) {
-    connection->waits_for_arena = false;
-    connection->on_arena_room();  // one that still finds none waits again, behind the others
-  }
-  return true;
+  return frame_memory_.serve();
 }
 
 void Server::finish() {

@@ -2,10 +2,8 @@
 // sessions with the engine, zkbridge and groupcoord. All decisions are in the parts; here they are joined.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +19,8 @@ namespace tailrace::broker {
 
 class Server : public ConnectionHost {
  public:
-  Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Counters& counters);
+  // With `connections_max` open ones the next client waits until one ends, as with Kafka's max.connections.
+  Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Counters& counters, std::size_t connections_max);
   ~Server() override;
 
   // Binds a listener; accepting starts with accept_all. Error: the port is taken, the host is not ours.
@@ -36,20 +35,21 @@ class Server : public ConnectionHost {
 
   void serve(Request& request) override;
   void on_connection_over(Connection& connection) override;
-  void wait_for_arena(Connection& connection) override;
-  std::optional<ipc::Arena::Chunk> allocate(std::size_t size) override;
+  FrameMemory& frame_memory() override { return frame_memory_; }
   std::unique_ptr<Request> take_request() override;
   void give_back(std::unique_ptr<Request> request) override;
 
  private:
   struct Listening;
   void on_accepted(Listening& listening, std::int64_t result);
+  void accept_next(Listening& listening);
   void on_limit() { gave_up_ = true; }
   void on_sweep();
 
   NodeState& node_;
   Forwarder& zkbridge_;
   Forwarder& groupcoord_;
+  FrameMemory frame_memory_;
   Produce produce_;
   Fetch fetch_;
   Offsets offsets_;
@@ -57,14 +57,13 @@ class Server : public ConnectionHost {
   std::vector<std::unique_ptr<Listening>> listeners_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Connection>> ended_;
-  std::deque<Connection*> waiting_for_arena_;
+  std::size_t connections_max_;
+  bool is_shortage_logged_ = false;
   std::vector<std::unique_ptr<Request>> spare_requests_;
   io::Timer limit_timer_;
   io::Timer sweep_timer_;
   bool finishing_ = false;
   bool gave_up_ = false;
-  bool arena_was_freed_ = false;
-  std::size_t large_bytes_ = 0;  // of the arena, taken by large frames
   Counter connections_open_, connections_accepted_, requests_, arena_used_;
 };
 

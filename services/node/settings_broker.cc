@@ -444,7 +444,8 @@ constexpr Setting kBrokerSettings[] = {
     {"ssl.truststore.type", string, "JKS", anything(), per_broker, kKafka},
     {"super.users", string, nullptr, anything(), read_only, kKafka | kUnlisted},
     {"tailrace.arena.bytes", int64, "268435456", between(1048576, 1099511627776), read_only, kOurs,
-     "Bound of the memory that requests in flight take, rounded up to a power of two; only what is used is taken."},
+     "Bound of the memory that requests in flight take, rounded up to a power of two; only what is used is taken, and "
+     "by one request half of it at most."},
     {"tailrace.durability", string, "disk", one_of("disk,memory"), read_only, kOurs,
      "When a write is acknowledged: once it is on the disk, or once it is in the page cache (as Kafka does)."},
     {"tailrace.metadata.journal.bytes", int64, "4194304", between(4096, 1073741824), read_only, kOurs,

@@ -13,6 +13,7 @@ namespace tailrace::sim {
 namespace {
 
 constexpr std::size_t kArenaSize = std::size_t{1} << 20;
+constexpr std::size_t kConnectionsMax = 1000;
 
 const node::Config& config() {
   static const node::Config made = [] {
@@ -43,7 +44,7 @@ BrokerProcess::BrokerProcess(Surroundings& around, Stage& stage)
       node_(io(), config(), engine_, arena_),
       zkbridge_(node_, broker::Forwarder::kAdministrationMax),
       groupcoord_(node_, broker::Forwarder::kCoordinationMax),
-      server_(node_, zkbridge_, groupcoord_, *counters_) {
+      server_(node_, zkbridge_, groupcoord_, *counters_, kConnectionsMax) {
   identify_.bind<&BrokerProcess::on_identified>(this);
   node_.node_id = kNodeId;
   node_.cluster_id = kClusterId;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <map>
 #include <random>
@@ -90,6 +91,22 @@ TEST_F(ArenaTest, ASmallChunkBlocksOnlyItsOwnHalf) {
   EXPECT_TRUE(arena_.allocate(kSize / 2));
 }
 
+TEST_F(ArenaTest, AHalfIsAskedForAndNothingElseIsGiven) {
+  using Part = Arena::Part;
+  EXPECT_FALSE(arena_.allocate(kSize, Part::upper_half));
+  const auto upper = arena_.allocate(kSize / 2, Part::upper_half);
+  ASSERT_TRUE(upper);
+  EXPECT_EQ(upper->offset, kSize / 2);
+  EXPECT_FALSE(arena_.allocate(1, Part::upper_half));
+  const auto lower = arena_.allocate(kSize / 2, Part::lower_half);
+  ASSERT_TRUE(lower);
+  EXPECT_EQ(lower->offset, 0u);
+  arena_.free(*upper);
+  EXPECT_FALSE(arena_.allocate(1, Part::lower_half));
+  EXPECT_EQ(arena_.allocate(1, Part::anywhere)->offset, kSize / 2);
+  EXPECT_EQ(arena_.allocate(1, Part::upper_half)->offset, kSize / 2 + kMin);
+}
+
 TEST_F(ArenaTest, TheSmallestArenaHasOneChunk) {
   Arena one(MutableBytes(memory_).first(kMin));
   const auto chunk = one.allocate(kMin);
@@ -129,8 +146,14 @@ TEST_F(ArenaTest, RandomUseNeverOverlapsAndAllComesBack) {
       } else {
         const std::size_t size = 1 + random() % (random() % 8 == 0 ? kSize : 4 * kMin);
         const std::size_t needed = std::max(kMin, std::bit_ceil(size));
-        const auto chunk = arena.allocate(size);
+        using Part = Arena::Part;
+        const Part part = std::array{Part::anywhere, Part::anywhere, Part::lower_half, Part::upper_half}[random() % 4];
+        const std::size_t from = part == Part::upper_half ? kSize / 2 : 0;
+        const std::size_t to = part == Part::lower_half ? kSize / 2 : kSize;
+        const auto chunk = arena.allocate(size, part);
         if (chunk) {
+          ASSERT_GE(chunk->offset, from);
+          ASSERT_LE(chunk->offset + chunk->size, to);
           ASSERT_EQ(chunk->size, needed);
           ASSERT_EQ(chunk->offset % needed, 0u);
           ASSERT_LE(chunk->offset + chunk->size, kSize);
@@ -138,7 +161,7 @@ TEST_F(ArenaTest, RandomUseNeverOverlapsAndAllComesBack) {
           taken[chunk->offset] = chunk->size;
           used += chunk->size;
         } else {
-          for (std::size_t at = 0; at < kSize; at += needed) ASSERT_FALSE(is_free(at, needed)) << at;
+          for (std::size_t at = from; at + needed <= to; at += needed) ASSERT_FALSE(is_free(at, needed)) << at;
         }
       }
       ASSERT_EQ(arena.used_bytes(), used);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +88,8 @@ void Node::launch() {
     ::dup2(output[1], STDOUT_FILENO);
     const int errors = ::open((directory_ + "/stderr").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     ::dup2(errors, STDERR_FILENO);
+    const rlimit limit{options_.descriptors_max, options_.descriptors_max};
+    if (options_.descriptors_max != 0) ::setrlimit(RLIMIT_NOFILE, &limit);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }

@@ -17,6 +17,7 @@ namespace tailrace::wire {
 struct NodeOptions {
   std::vector<std::string> settings = {};  // KEY=VALUE
   std::string data = {};                   // empty: a directory of its own
+  std::uint64_t descriptors_max = 0;       // RLIMIT_NOFILE of all processes; 0: as it is
 };
 
 class Node {
