@@ -38,7 +38,7 @@ class Client {
   Client(io::Files& files, std::size_t descriptors_max) : files_(files, descriptors_max) {}
 
   void attach(std::unique_ptr<ipc::Link> link);
-  // Answers all calls in flight with peer_gone, after the link is gone.
+  // Answers all calls in flight with peer_gone: their memory is used again, so not before the link has told of its end.
   void detach();
   [[nodiscard]] bool attached() const { return link_ != nullptr; }
   // The engine broke the format of the ring: nothing more comes of this session, end it.
