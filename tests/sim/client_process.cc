@@ -54,11 +54,13 @@ void ClientProcess::drop_session() {
 }
 
 void ClientProcess::restart() {
+  is_memory_lost_ = true;
   drop_session();
   api_.poll();  // everybody hears of it, and gives back the chunks
   arena_.reset();
   arena_memory_ = std::make_shared<std::vector<std::byte>>(kArenaSize);
   arena_.emplace(*arena_memory_);
+  is_memory_lost_ = false;
   wake();
 }
 
@@ -79,9 +81,9 @@ bool ClientProcess::start_append(api::Append& request, Bytes batch, ipc::Arena::
   return true;
 }
 
-// Once answered, the memory is the client's to use again: at once.
+// Once answered, also by the end of the session, the memory is the client's to use again: at once.
 void ClientProcess::end_append(const ipc::Arena::Chunk& chunk) {
-  if (link_ != nullptr) std::ranges::fill(arena_->bytes(chunk), std::byte{0xDD});
+  if (!is_memory_lost_) std::ranges::fill(arena_->bytes(chunk), std::byte{0xDD});
   arena_->free(chunk);
 }
 

@@ -95,6 +95,7 @@ class ClientProcess : public Process {
   SimLink* link_ = nullptr;  // owned by api_
   bool link_closed_ = false;
   bool identified_ = false;
+  bool is_memory_lost_ = false;  // by a restart: nobody writes there any more
   api::Call<api::Done> identify_;
   std::vector<std::unique_ptr<Actor>> actors_;
 };
