@@ -88,7 +88,10 @@ std::expected<void, std::string> LocalStore::load_journal() {
     if (const Result<void> cut = files_.truncate(journal_, content->end); !cut) return refused(path, cut.error());
   }
   // What was read may never have reached the disk; from here on it counts as durable.
-  if (const Result<void> synced = files_.sync(journal_); !synced) return refused(path, synced.error());
+  if (const Result<void> synced = files_.sync(journal_); !synced) {
+    write_journal_again();
+    return refused(path, synced.error());
+  }
   durable_end_ = written_end_ = reserved_end_ = content->end;
   return {};
 }
@@ -260,11 +263,19 @@ void LocalStore::on_written(std::int64_t result) {
 
 void LocalStore::on_synced(std::int64_t result) {
   if (result < 0) {
+    write_journal_again();
     fail(fmt::format("syncing {}: {}", journal_path(), system_failure(static_cast<int>(-result)).error().text()));
     return;
   }
   state_ = State::idle;
   durable_end_ = written_end_;
+}
+
+// The page cache has what a failed sync left out of the disk, and the next process would believe it: see
+// io::write_again.
+void LocalStore::write_journal_again() {
+  if (const Result<void> done = io::write_again(files_, journal_, 0); !done)
+    log_warning("metadata_journal_not_written_again file={} reason=\"{}\"", journal_path(), done.error().text());
 }
 
 // After a failed write or sync nobody knows what is on the disk. The process starts again and reads what is.

@@ -73,6 +73,7 @@ class LocalStore final : public Store {
   void write_staged();
   void on_written(std::int64_t result);
   void on_synced(std::int64_t result);
+  void write_journal_again();
   void fail(std::string why);
   void make_checkpoint();
   [[nodiscard]] std::string journal_path() const;

@@ -40,8 +40,9 @@ class CrashDisk final : public io::Files {
 
   std::uint64_t steps = 0;
   std::uint64_t crash_at = UINT64_MAX;
-  bool full = false;   // allocate says so
-  int sync_error = 0;  // of the next asynchronous sync
+  bool full = false;  // allocate says so
+  int sync_error =
+      0;  // of the next asynchronous sync, which leaves what it covered out of all later ones, as Linux does
   Names now, durable;
 
   bool crashed() const { return steps >= crash_at; }
@@ -116,6 +117,7 @@ class CrashDisk final : public io::Files {
     done.pending = true;
     if (!step()) return;
     if (sync_error != 0) {
+      inode(file).unsynced.clear();
       queue_.push(done, -std::exchange(sync_error, 0));
       return;
     }
@@ -164,7 +166,7 @@ class CrashDisk final : public io::Files {
     inode(file).unsynced.push_back(std::move(write));
   }
   void settle(io::File file) {
-    inode(file).durable = inode(file).now;
+    for (const Write& write : inode(file).unsynced) apply(write, inode(file).durable);
     inode(file).unsynced.clear();
   }
 
@@ -401,6 +403,21 @@ TEST(LocalStore, AFailedSyncEndsTheSessionAndAnswersNothing) {
   world.store->submit(2, Get{"/a"});
   world.settle();
   EXPECT_TRUE(world.listener.results.empty());
+}
+
+// The next process finds the transaction in the page cache and answers by it: then it must be on the disk, too.
+TEST(LocalStore, WhatIsReadAfterAFailedSyncIsDurable) {
+  World world;
+  ASSERT_TRUE(world.open());
+  world.disk->sync_error = EIO;
+  world.store->submit(1, Multi{{Create{"/a", "1"}}});
+  world.settle();
+  ASSERT_TRUE(world.open()) << world.refusal;
+  EXPECT_EQ(world.ask(Get{"/a"}).code, StoreCode::ok);
+  World next;
+  next.disk = world.disk->after_crash(CrashDisk::Left::nothing, false);
+  ASSERT_TRUE(next.open()) << next.refusal;
+  EXPECT_EQ(next.ask(Get{"/a"}).code, StoreCode::ok);
 }
 
 TEST(LocalStore, ACheckpointReplacesTheJournal) {
