@@ -10,7 +10,7 @@
 namespace tailrace::io {
 namespace {
 
-constexpr std::size_t kHelpers = 2;
+constexpr std::size_t kHelpersMax = 16;
 constexpr int kEventsPerWait = 256;
 
 }  // namespace
@@ -60,12 +60,11 @@ void EpollIo::wait(std::int64_t timeout_us) {
   }
 }
 
-void EpollIo::start_sync(int descriptor, Completion& done) {
-  done.pending = true;
+void EpollIo::start_sync(int descriptor, bool data_only, Completion& done) {
   {
     const std::lock_guard lock(mutex_);
-    to_sync_.push_back({descriptor, &done, 0});
-    while (helpers_.size() < kHelpers) helpers_.emplace_back([this] { sync_loop(); });
+    to_sync_.push_back({descriptor, data_only, &done, 0});
+    if (idle_ < to_sync_.size() && helpers_.size() < kHelpersMax) helpers_.emplace_back([this] { sync_loop(); });
   }
   work_.notify_one();
 }
@@ -73,12 +72,14 @@ void EpollIo::start_sync(int descriptor, Completion& done) {
 void EpollIo::sync_loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
+    ++idle_;
     work_.wait(lock, [this] { return stopping_ || !to_sync_.empty(); });
+    --idle_;
     if (stopping_) return;
     Sync sync = to_sync_.front();
     to_sync_.pop_front();
     lock.unlock();
-    sync.result = ::fdatasync(sync.descriptor) == 0 ? 0 : -errno;
+    sync.result = (sync.data_only ? ::fdatasync(sync.descriptor) : ::fsync(sync.descriptor)) == 0 ? 0 : -errno;
     lock.lock();
     synced_.push_back(sync);
     const std::uint64_t one = 1;

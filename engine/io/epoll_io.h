@@ -1,5 +1,6 @@
 // EpollIo: the io seam over epoll and plain system calls, for kernels and containers where io_uring is forbidden.
-// fdatasync blocks, so two helper threads do it; they share one queue with the loop, under a lock that the loop takes
+// fdatasync and fsync block, so a few helper threads do them, as many as there are syncs at a time (what waits together
+// shares a commit of the file system's journal); they share one queue with the loop, under a lock that the loop takes
 // only to sync.
 #pragma once
 
@@ -32,23 +33,25 @@ class EpollIo : public SocketIo {
   class ThreadedFiles : public PosixFiles {
    public:
     explicit ThreadedFiles(EpollIo& io) : io_(io) {}
-    using PosixFiles::sync;
-    void sync(File file, Completion& done) override { io_.start_sync(file.handle, done); }
 
    protected:
     void complete(Completion& done, std::int64_t result) override { io_.complete(done, result); }
+    void start_sync(int descriptor, bool data_only, Completion& done) override {
+      io_.start_sync(descriptor, data_only, done);
+    }
 
    private:
     EpollIo& io_;
   };
   struct Sync {
     int descriptor = -1;
+    bool data_only = true;
     Completion* done = nullptr;
     std::int64_t result = 0;
   };
 
   EpollIo() : files_(*this) {}
-  void start_sync(int descriptor, Completion& done);
+  void start_sync(int descriptor, bool data_only, Completion& done);
   void sync_loop();
   void take_finished_syncs();
 
@@ -56,12 +59,13 @@ class EpollIo : public SocketIo {
   int sync_event_ = -1;  // rung by the helpers
   ThreadedFiles files_;
 
-  std::mutex mutex_;  // guards the three below, and nothing else
+  std::mutex mutex_;  // guards the four below, and nothing else
   std::deque<Sync> to_sync_;
   std::vector<Sync> synced_;
   bool stopping_ = false;
+  std::size_t idle_ = 0;  // helpers that wait for work
   std::condition_variable work_;
-  std::vector<std::thread> helpers_;  // started at the first sync: most processes never need them
+  std::vector<std::thread> helpers_;  // started when they are missed: most processes never need one
 };
 
 }  // namespace tailrace::io

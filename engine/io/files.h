@@ -1,5 +1,5 @@
-// Files: the file half of the io seam. Control paths (start, roll, create, delete, index look-ups) are plain calls that
-// answer at once; the two operations of the append path, write and sync, report to a Completion.
+// Files: the file half of the io seam. Control paths (start, roll, delete, index look-ups) are plain calls that answer
+// at once; what may take long or comes in numbers, writes and syncs, can report to a Completion instead.
 // Implementations: PosixFiles (under both loops), and the simulated disk of tests/sim, which forgets what was not
 // synced. Rules of durability that callers must keep, because the simulated disk enforces them: a file's bytes and size
 // are safe after sync on the file; a new, renamed or removed name is safe after sync_directory on its directory.
@@ -57,6 +57,7 @@ class Files {
   // it is written or the completion gets -errno. Several writes to one file may be in flight, to disjoint ranges.
   virtual void write(File file, std::span<const iovec> from, std::uint64_t position, Completion& done) = 0;
   virtual void sync(File file, Completion& done) = 0;
+  virtual void sync_directory(const std::string& path, Completion& done) = 0;
 
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;  // replaces `to`
   virtual Result<void> remove(const std::string& path) = 0;                         // a file
@@ -76,6 +77,9 @@ Result<std::string> read_file(Files& files, const std::string& path);
 // Writes `path`.tmp, syncs it, renames it over `path` and syncs the directory: after success the new content is
 // durable, after a crash there is the old content or the new.
 Result<void> replace_file(Files& files, const std::string& path, std::string_view content);
+// The same without the syncs. A kill leaves the old content or the new; a power cut may leave anything until `path` and
+// its directory are synced.
+Result<void> put_file(Files& files, const std::string& path, std::string_view content);
 
 // After a sync of `file` has failed. Linux then takes the bytes that it could not write for written: they stay in the
 // page cache, a later sync passes them over and succeeds. This writes all from `position` to the end of the file once

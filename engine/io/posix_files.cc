@@ -50,6 +50,29 @@ bool is_directory(int directory, const dirent& entry) {
 
 }  // namespace
 
+// A directory is opened for its sync alone.
+struct PosixFiles::DirectorySync {
+  PosixFiles& files;
+  int descriptor;
+  Completion* done;
+  Completion synced;
+
+  DirectorySync(PosixFiles& of, int opened, Completion& to_tell) : files(of), descriptor(opened), done(&to_tell) {
+    synced.bind<&DirectorySync::on_synced>(this);
+    synced.pending = true;
+  }
+  ~DirectorySync() { ::close(descriptor); }
+  void on_synced(std::int64_t result) {
+    Completion& told = *done;
+    std::erase_if(files.directory_syncs_, [this](const auto& each) { return each.get() == this; });
+    told.pending = false;
+    told.function(told.owner, result);
+  }
+};
+
+PosixFiles::PosixFiles() = default;
+PosixFiles::~PosixFiles() = default;
+
 std::int64_t write_gathered(int descriptor, std::span<const iovec> from, std::uint64_t position) {
   constexpr std::size_t kPartsMax = 1024;  // IOV_MAX of Linux
   std::array<iovec, kPartsMax> parts;
@@ -139,6 +162,21 @@ void PosixFiles::write(File file, std::span<const iovec> from, std::uint64_t pos
   CHECK(!done.pending);
   done.pending = true;
   complete(done, write_gathered(file.handle, from, position));
+}
+
+void PosixFiles::sync(File file, Completion& done) {
+  CHECK(!done.pending);
+  done.pending = true;
+  start_sync(file.handle, true, done);
+}
+
+void PosixFiles::sync_directory(const std::string& path, Completion& done) {
+  CHECK(!done.pending);
+  done.pending = true;
+  const int descriptor = retried([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (descriptor < 0) return complete(done, -errno);
+  directory_syncs_.push_back(std::make_unique<DirectorySync>(*this, descriptor, done));
+  start_sync(descriptor, false, directory_syncs_.back()->synced);
 }
 
 Result<void> PosixFiles::rename(const std::string& from, const std::string& to) {

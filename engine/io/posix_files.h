@@ -1,7 +1,10 @@
 // PosixFiles: Files over plain system calls; both loops use it for all that answers at once. The gathered write is done
 // in the call itself (measured: cheaper than handing buffered writes to io_uring, docs/limits.md) and only its
-// completion is deferred; how a sync runs beside the loop is the loop's choice, so that call is left to it.
+// completion is deferred; how a sync runs beside the loop is the loop's choice, so that is left to it.
 #pragma once
+
+#include <memory>
+#include <vector>
 
 #include "engine/io/completion.h"
 #include "engine/io/files.h"
@@ -11,7 +14,11 @@ namespace tailrace::io {
 class PosixFiles : public Files {
  public:
   using Files::sync;
+  using Files::sync_directory;
   using Files::write;
+
+  PosixFiles();
+  ~PosixFiles() override;
 
   Result<File> open(const std::string& path, OpenMode mode) override;
   void close(File file) override;
@@ -24,8 +31,8 @@ class PosixFiles : public Files {
 
   // Writes all of it before returning; `done` then goes to complete().
   void write(File file, std::span<const iovec> from, std::uint64_t position, Completion& done) override;
-  // The implementer sets done.pending and calls complete() once fdatasync has an answer, on the loop's thread.
-  void sync(File file, Completion& done) override = 0;
+  void sync(File file, Completion& done) override;
+  void sync_directory(const std::string& path, Completion& done) override;
 
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> remove(const std::string& path) override;
@@ -39,6 +46,13 @@ class PosixFiles : public Files {
  protected:
   // Queues `done` (already pending) to run with `result` in the loop; never runs it inside the call.
   virtual void complete(Completion& done, std::int64_t result) = 0;
+  // Starts fdatasync (`data_only`) or fsync; complete() with 0 or -errno once it has an answer, on the loop's thread.
+  // `done` is pending already.
+  virtual void start_sync(int descriptor, bool data_only, Completion& done) = 0;
+
+ private:
+  struct DirectorySync;
+  std::vector<std::unique_ptr<DirectorySync>> directory_syncs_;  // in flight
 };
 
 // Writes all of `from` at `position`, in as many system calls as it takes. Returns the bytes written or -errno.

@@ -66,10 +66,9 @@ void UringIo::unwatch(int descriptor) {
   ++generation;
 }
 
-void UringIo::start_sync(int descriptor, Completion& done) {
-  done.pending = true;
+void UringIo::start_sync(int descriptor, bool data_only, Completion& done) {
   io_uring_sqe* const entry = next_entry();
-  ::io_uring_prep_fsync(entry, descriptor, IORING_FSYNC_DATASYNC);
+  ::io_uring_prep_fsync(entry, descriptor, data_only ? IORING_FSYNC_DATASYNC : 0);
   ::io_uring_sqe_set_data(entry, &done);
   ask_in_next_turn();
 }

@@ -31,11 +31,12 @@ class UringIo : public SocketIo {
   class RingFiles : public PosixFiles {
    public:
     explicit RingFiles(UringIo& io) : io_(io) {}
-    using PosixFiles::sync;
-    void sync(File file, Completion& done) override { io_.start_sync(file.handle, done); }
 
    protected:
     void complete(Completion& done, std::int64_t result) override { io_.complete(done, result); }
+    void start_sync(int descriptor, bool data_only, Completion& done) override {
+      io_.start_sync(descriptor, data_only, done);
+    }
 
    private:
     UringIo& io_;
@@ -43,7 +44,7 @@ class UringIo : public SocketIo {
 
   UringIo() : files_(*this) {}
   io_uring_sqe* next_entry();
-  void start_sync(int descriptor, Completion& done);
+  void start_sync(int descriptor, bool data_only, Completion& done);
   void on_poll(std::uint64_t tag, std::int32_t result, std::uint32_t flags);
 
   io_uring ring_{};

@@ -121,13 +121,23 @@ void SimFiles::write(io::File file, std::span<const iovec> from, std::uint64_t p
   start(std::move(flight), delay);
 }
 
-void SimFiles::sync(io::File file, io::Completion& done) {
+void SimFiles::sync(io::File file, io::Completion& done) { start_sync(inode_of(file), done); }
+
+void SimFiles::sync_directory(const std::string& path, io::Completion& done) {
+  const std::shared_ptr<Inode> inode = disk_.find(path);
+  if (inode != nullptr && inode->is_directory) return start_sync(inode, done);
+  CHECK(!done.pending);
+  done.pending = true;
+  complete_(done, -ENOENT);
+}
+
+void SimFiles::start_sync(std::shared_ptr<Inode> inode, io::Completion& done) {
   CHECK(!done.pending);
   done.pending = true;
   const std::uint64_t odds = disk_.faults.slow_sync;
   const bool slow = odds != 0 && schedule_.random.one_in(odds);
   const Duration delay{slow ? schedule_.random.between(10'000, 500'000) : schedule_.random.between(20, 3000)};
-  start({.inode = inode_of(file), .from = {}, .done = &done, .is_sync = true}, delay);
+  start({.inode = std::move(inode), .from = {}, .done = &done, .is_sync = true}, delay);
 }
 
 void SimFiles::start(Flight flight, Duration delay) {
@@ -137,11 +147,13 @@ void SimFiles::start(Flight flight, Duration delay) {
 
 void SimFiles::finish(std::list<Flight>::iterator flight) {
   if (flight->is_sync) {
-    const bool failed = fails(disk_.faults.sync_error);
-    if (failed) {
-      failed_syncs_.push_back(flight->inode);
-    } else {
+    const DiskFaults& faults = disk_.faults;
+    const bool is_directory = flight->inode->is_directory;
+    const bool failed = fails(is_directory ? faults.metadata_error : faults.sync_error);
+    if (!failed) {
       disk_.sync(*flight->inode);
+    } else if (!is_directory) {
+      failed_syncs_.push_back(flight->inode);
     }
     flight->result = failed ? -EIO : 0;
   } else {

@@ -35,6 +35,7 @@ class SimFiles final : public io::Files {
   Result<void> sync(io::File file) override;
   void write(io::File file, std::span<const iovec> from, std::uint64_t position, io::Completion& done) override;
   void sync(io::File file, io::Completion& done) override;
+  void sync_directory(const std::string& path, io::Completion& done) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> remove(const std::string& path) override;
   Result<void> make_directory(const std::string& path) override;
@@ -69,6 +70,7 @@ class SimFiles final : public io::Files {
   bool fails(std::uint64_t odds);
   std::int64_t write_some(Inode& inode, Bytes bytes, std::uint64_t position);
   void start(Flight flight, Duration delay);
+  void start_sync(std::shared_ptr<Inode> inode, io::Completion& done);
   void finish(std::list<Flight>::iterator flight);
 
   Schedule& schedule_;

@@ -124,6 +124,10 @@ class CrashDisk final : public io::Files {
     settle(file);
     if (step()) queue_.push(done, 0);  // durable, and perhaps nobody hears of it
   }
+  void sync_directory(const std::string& path, io::Completion& done) override {
+    done.pending = true;
+    if (sync_directory(path)) queue_.push(done, 0);
+  }
   Result<void> rename(const std::string& from, const std::string& to) override {
     if (!step()) return system_failure(EIO, "renaming");
     now[to] = now[from];

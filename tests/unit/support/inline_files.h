@@ -16,6 +16,7 @@ namespace tailrace::test {
 class InlineFiles : public io::PosixFiles {
  public:
   using io::PosixFiles::sync;
+  using io::PosixFiles::sync_directory;
   using io::PosixFiles::write;
 
   // Fails the nth call from now on (1: the next one); 0: none.
@@ -91,6 +92,10 @@ class InlineFiles : public io::PosixFiles {
     if (directory_sync.strikes()) return system_failure(directory_sync.error, "syncing a directory (ordered)");
     return {};
   }
+  void sync_directory(const std::string&, io::Completion& done) override {
+    done.pending = true;
+    complete(done, directory_sync.strikes() ? -directory_sync.error : 0);
+  }
   Result<void> allocate(io::File file, std::uint64_t position, std::uint64_t length) override {
     ++allocations;
     if (fails(allocation)) return system_failure(error_of(allocation), "reserving (ordered)");
@@ -118,6 +123,7 @@ class InlineFiles : public io::PosixFiles {
 
  protected:
   void complete(io::Completion& done, std::int64_t result) override { queue_.push(done, result); }
+  void start_sync(int, bool, io::Completion& done) override { complete(done, 0); }
 
  private:
   bool fails(Fault& fault) { return fault.strikes() || refuses_changes != 0; }

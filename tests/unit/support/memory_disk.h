@@ -99,7 +99,7 @@ class MemoryDisk : public io::Files {
   }
   void write(io::File file, std::span<const iovec> from, std::uint64_t position, io::Completion& done) override {
     done.pending = true;
-    Pending operation{inode(file), false, "", position, &done, 0};
+    Pending operation{inode(file), false, "", position, &done, 0, ""};
     for (const iovec& part : from) operation.bytes.append(static_cast<const char*>(part.iov_base), part.iov_len);
     operation.result = static_cast<std::int64_t>(operation.bytes.size());
     if (failure_rate > 0 && std::uniform_real_distribution<>(0, 1)(random_) < failure_rate) {
@@ -112,7 +112,11 @@ class MemoryDisk : public io::Files {
   // Only what is in the file now is sure to be safe afterwards.
   void sync(io::File file, io::Completion& done) override {
     done.pending = true;
-    pending_.push_back({inode(file), true, at(file).content, ++turn_, &done, 0});
+    pending_.push_back({inode(file), true, at(file).content, ++turn_, &done, 0, ""});
+  }
+  void sync_directory(const std::string& path, io::Completion& done) override {
+    done.pending = true;
+    pending_.push_back({nullptr, true, "", 0, &done, 0, path});
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
     const auto found = names_.find(from);
@@ -163,6 +167,7 @@ class MemoryDisk : public io::Files {
     std::uint64_t position = 0;  // of a sync: its turn
     io::Completion* done = nullptr;
     std::int64_t result = 0;
+    std::string directory;  // to be synced
   };
 
   std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(random_); }
@@ -176,7 +181,9 @@ class MemoryDisk : public io::Files {
   }
 
   void perform(Pending& operation) {
-    if (operation.is_sync) {
+    if (!operation.directory.empty()) {
+      static_cast<void>(sync_directory(operation.directory));
+    } else if (operation.is_sync) {
       // Syncs of one file may be performed in another order than they were issued.
       if (operation.position >= operation.inode->durable_turn) {
         operation.inode->durable = operation.bytes;
