@@ -216,7 +216,9 @@ void Log::mark_unsynced(Segment& segment) {
   if (!holds(unsynced_, segment)) unsynced_.push_back(&segment);
 }
 
-bool Log::needs_sync() const { return durable_end_ < written_end_ || !unsynced_.empty() || directory_is_unsynced_; }
+bool Log::needs_sync() const {
+  return durable_end_ < written_end_ || !unsynced_.empty() || directory_is_unsynced_ || epochs_->is_unsynced;
+}
 
 void Log::sync(io::Completion& done) {
   CHECK(sync_done_ == nullptr && needs_sync() && !done.pending);
@@ -229,17 +231,19 @@ void Log::sync(io::Completion& done) {
   };
   // What cannot be sealed now is tried again next time: only indexes depend on it, and those can be made anew.
   static_cast<void>(seal_written());
-  if (directory_is_unsynced_) {
-    const Result<void> synced = files_.sync_directory(directory_);
-    directory_is_unsynced_ = !synced;
-    note(synced);
-  }
 
   struct Part {
-    Segment* segment;
+    Segment* segment;  // null: the leader epochs
     io::File file;
   };
   std::vector<Part> files;
+  syncs_directory_ = std::exchange(directory_is_unsynced_, false);
+  if (std::exchange(epochs_->is_unsynced, false)) {
+    syncs_directory_ = true;  // the file has come to its name by a rename
+    const Result<io::File> file = epochs_->open();
+    if (file) files.push_back({nullptr, syncing_epochs_ = *file});
+    note(file ? Result<void>() : std::unexpected(file.error()));
+  }
   syncing_ = std::move(unsynced_);
   unsynced_.clear();
   for (Segment* segment : syncing_) {
@@ -259,17 +263,21 @@ void Log::sync(io::Completion& done) {
       note(opened);
     }
   }
-  // The answer comes by the loop even when all was done above.
-  if (files.empty()) {
+  // The answer comes by the loop even when there was nothing to sync after all.
+  if (files.empty() && !syncs_directory_) {
     const Result<io::File> file = active().file();
     CHECK(file.has_value());
     files.push_back({&active(), *file});
   }
-  while (sync_parts_.size() < files.size()) sync_parts_.push_back(std::make_unique<SyncPart>(*this));
-  syncs_left_ = files.size();
+  syncs_left_ = files.size() + (syncs_directory_ ? 1 : 0);
+  while (sync_parts_.size() < syncs_left_) sync_parts_.push_back(std::make_unique<SyncPart>(*this));
   for (std::size_t i = 0; i < files.size(); ++i) {
     sync_parts_[i]->segment = files[i].segment;
     files_.sync(files[i].file, sync_parts_[i]->completion);
+  }
+  if (syncs_directory_) {
+    sync_parts_[files.size()]->segment = nullptr;
+    files_.sync_directory(directory_, sync_parts_[files.size()]->completion);
   }
 }
 
@@ -283,13 +291,14 @@ void Log::on_sync_failed(Segment& segment) {
 
 bool Log::has_failed_sync() const { return has_failed_sync_; }
 
-void Log::on_part_synced(Segment& segment, std::int64_t result) {
+void Log::on_part_synced(Segment* segment, std::int64_t result) {
   if (result < 0) {
     if (sync_error_ == 0) sync_error_ = static_cast<int>(-result);
-    on_sync_failed(segment);
+    if (segment != nullptr) on_sync_failed(*segment);
   }
   if (--syncs_left_ > 0) return;
-  has_failed_sync_ |= sync_error_ != 0;  // of the directory
+  if (syncing_epochs_) files_.close(std::exchange(syncing_epochs_, io::File{}));
+  has_failed_sync_ |= sync_error_ != 0;  // of the directory or the epochs
   if (has_failed_sync_ && sync_error_ == 0) sync_error_ = EIO;
   if (sync_error_ == 0) {
     durable_end_ = std::max(durable_end_, std::min(sync_target_, written_end_));
@@ -301,6 +310,8 @@ void Log::on_part_synced(Segment& segment, std::int64_t result) {
       mark_unsynced(*each);
       each->indexes_are_unsynced = true;
     }
+    directory_is_unsynced_ |= syncs_directory_;
+    epochs_->is_unsynced = true;
   }
   syncing_.clear();
   io::Completion& done = *sync_done_;

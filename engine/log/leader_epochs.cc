@@ -28,6 +28,8 @@ std::string encode_leader_epochs(const std::vector<EpochStart>& entries) {
 }
 
 Result<std::vector<EpochStart>> parse_leader_epochs(std::string_view text) {
+  // A crash may have cut it: the last number would be another one.
+  if (!text.ends_with('\n')) return failure(Code::corrupt, "reading a leader epoch checkpoint that ends in a line");
   if (take_line(text) != "0") return failure(Code::corrupt, "reading the version of a leader epoch checkpoint");
   const auto count = parse_number<std::uint32_t>(take_line(text));
   std::vector<EpochStart> entries;
@@ -55,8 +57,13 @@ Result<void> LeaderEpochs::load() {
   return {};
 }
 
-Result<void> LeaderEpochs::store() const {
-  return io::replace_file(files_, directory_ + "/" + std::string(kLeaderEpochFile), encode_leader_epochs(entries_));
+Result<void> LeaderEpochs::store() {
+  is_unsynced = true;
+  return io::put_file(files_, directory_ + "/" + std::string(kLeaderEpochFile), encode_leader_epochs(entries_));
+}
+
+Result<io::File> LeaderEpochs::open() const {
+  return files_.open(directory_ + "/" + std::string(kLeaderEpochFile), io::OpenMode::read_write);
 }
 
 bool LeaderEpochs::is_news(LeaderEpoch epoch, Offset start_offset) const {
@@ -72,6 +79,10 @@ Result<void> LeaderEpochs::assign(LeaderEpoch epoch, Offset start_offset) {
 
 void LeaderEpochs::note(LeaderEpoch epoch, Offset start_offset) {
   if (is_news(epoch, start_offset)) put(entries_, {epoch, start_offset});
+}
+
+void LeaderEpochs::drop_from(Offset start) {
+  std::erase_if(entries_, [start](const EpochStart& entry) { return entry.start_offset >= start; });
 }
 
 LeaderEpoch LeaderEpochs::at(Offset offset) const {

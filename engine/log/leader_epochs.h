@@ -31,8 +31,12 @@ class LeaderEpochs {
 
   // Errors: not_found, corrupt; there are no entries then.
   Result<void> load();
-  // Writes the file.
-  Result<void> store() const;
+  // Writes the file, which is then to be synced, and its name: before a recovery point may lie above what it tells.
+  // From there on a scan of the log would make good for it, and it is the same with a file that cannot be read.
+  Result<void> store();
+  bool is_unsynced = false;
+  // For the sync. The caller closes it.
+  Result<io::File> open() const;
 
   [[nodiscard]] const std::vector<EpochStart>& entries() const { return entries_; }
   [[nodiscard]] LeaderEpoch latest() const { return entries_.empty() ? kNoLeaderEpoch : entries_.back().epoch; }
@@ -42,6 +46,8 @@ class LeaderEpochs {
   Result<void> assign(LeaderEpoch epoch, Offset start_offset);
   // The same in memory alone, for a scan of the log that calls store() at its end.
   void note(LeaderEpoch epoch, Offset start_offset);
+  // What begins at or behind `start` goes, in memory alone: a scan from there on tells it anew.
+  void drop_from(Offset start);
   // The epoch that `offset` was written in; none when it is older than all that is known.
   [[nodiscard]] LeaderEpoch at(Offset offset) const;
   // Where `epoch` ends in a log that ends at `log_end` (LeaderEpochFileCache.endOffsetFor).

@@ -19,14 +19,16 @@ Log::Log(io::Files& files, std::string directory, const LogConfig& config)
       epochs_(std::make_unique<LeaderEpochs>(files, directory_)),
       recent_(std::make_unique<RecentBatches>()) {}
 
-Log::~Log() = default;
+Log::~Log() {
+  if (syncing_epochs_) files_.close(syncing_epochs_);
+}
 
 Result<std::unique_ptr<Log>> Log::create(io::Files& files, std::string directory, const LogConfig& config, Offset start,
                                          TimestampMs now_ms) {
   if (start < 0) return failure(Code::invalid_argument, "creating a log at a negative offset");
   std::unique_ptr<Log> log(new Log(files, std::move(directory), config));
   if (auto done = log->epochs_->store(); !done) return std::unexpected(done.error());
-  if (auto done = log->add_segment(start, now_ms); !done) return std::unexpected(done.error());
+  if (auto done = log->add_segment(start, now_ms, Names::for_next_sync); !done) return std::unexpected(done.error());
   log->log_start_offset_ = start;
   log->set_end(start);
   log->durable_end_ = log->scanned_from_ = start;
@@ -86,14 +88,14 @@ Result<void> Log::assign_epoch(LeaderEpoch epoch) {
   return epochs_->assign(epoch, end_offset_);
 }
 
-// Makes an empty segment the active one; its names are durable.
-Result<void> Log::add_segment(Offset base_offset, TimestampMs now_ms) {
+// Makes an empty segment the active one.
+Result<void> Log::add_segment(Offset base_offset, TimestampMs now_ms, Names names) {
   auto segment = std::make_unique<Segment>(files_, directory_, base_offset, now_ms);
   Result<void> done = segment->create();
-  if (done) done = files_.sync_directory(directory_);
+  if (done && names == Names::durable) done = files_.sync_directory(directory_);
   std::erase(strays_, base_offset);
+  directory_is_unsynced_ |= !done || names == Names::for_next_sync;
   if (!done) {
-    directory_is_unsynced_ = true;
     if (!segment->remove()) strays_.push_back(base_offset);
     return done;
   }
@@ -115,7 +117,7 @@ Result<void> Log::roll(TimestampMs now_ms) {
     if (auto done = sealed.seal(); !done) return done;
     if (auto done = sync_indexes(sealed); !done) return done;
   }
-  if (auto done = add_segment(*base_offset, now_ms); !done) return done;
+  if (auto done = add_segment(*base_offset, now_ms, Names::durable); !done) return done;
   to_seal_.push_back(&sealed);
   staged_end_ = 0;
   staged_index_position_ = 0;
@@ -205,7 +207,7 @@ Result<void> Log::restart_at(Offset offset, TimestampMs now_ms) {
     mark_unsynced(active());
     recent_->clear();
   } else {
-    if (auto done = add_segment(offset, now_ms); !done) return done;
+    if (auto done = add_segment(offset, now_ms, Names::durable); !done) return done;
     if (old_base > offset) std::swap(segments_[0], segments_[1]);
     const std::size_t old = old_base > offset ? 1 : 0;
     if (auto done = segments_[old]->remove(); !done) return done;
@@ -249,25 +251,39 @@ Result<void> Log::sync_indexes(Segment& segment) {
   return {};
 }
 
+Result<void> Log::sync_segment(Segment& segment) {
+  if (segment.log_is_unsynced) {
+    Result<io::File> file = segment.file();
+    if (!file) return std::unexpected(file.error());
+    if (auto done = files_.sync(*file); !done) {
+      on_sync_failed(segment);
+      return done;
+    }
+    segment.log_is_unsynced = false;
+  }
+  return &segment != &active() || is_closed_ ? sync_indexes(segment) : Result<void>();
+}
+
+Result<void> Log::sync_epochs() {
+  if (!epochs_->is_unsynced) return {};
+  const Result<io::File> file = epochs_->open();
+  if (!file) return std::unexpected(file.error());
+  const Result<void> done = files_.sync(*file);
+  files_.close(*file);
+  epochs_->is_unsynced = !done;
+  has_failed_sync_ |= !done;
+  return done;
+}
+
 // Syncs, in the call, all that the next sync would.
 Result<void> Log::sync_now() {
   if (has_failed_sync_) return system_failure(EIO, "syncing after a failed sync");
   if (auto done = seal_written(); !done) return done;
   for (Segment* segment : unsynced_) {
-    if (segment->log_is_unsynced) {
-      Result<io::File> file = segment->file();
-      if (!file) return std::unexpected(file.error());
-      if (auto done = files_.sync(*file); !done) {
-        on_sync_failed(*segment);
-        return done;
-      }
-      segment->log_is_unsynced = false;
-    }
-    if (segment != &active() || is_closed_) {
-      if (auto done = sync_indexes(*segment); !done) return done;
-    }
+    if (auto done = sync_segment(*segment); !done) return done;
   }
   unsynced_.clear();
+  if (auto done = sync_epochs(); !done) return done;
   if (auto done = files_.sync_directory(directory_); !done) return done;
   directory_is_unsynced_ = false;
   durable_end_ = written_end_;

@@ -90,13 +90,15 @@ struct SegmentInfo {
 
 class Log {
  public:
-  // Makes the (existing, empty) directory a log with one empty segment at `start`, durable when this returns.
+  // Makes the (existing) directory a log with one empty segment at `start`. Its names are durable after a sync of the
+  // directory.
   static Result<std::unique_ptr<Log>> create(io::Files& files, std::string directory, const LogConfig& config,
                                              Offset start, TimestampMs now_ms);
   // Opens an existing directory. Unless clean, scans from the recovery point: cuts at the first batch that is short,
   // has a bad length, magic or CRC, removes the segments behind it, rebuilds missing or wrong indexes, removes .cleaned
-  // and other leftovers as Kafka's LogLoader does. The result is written and durable to its end; a recovery point above
-  // it must be lowered in its checkpoint before anything is appended.
+  // and other leftovers as Kafka's LogLoader does. The result is written to its end, but where needs_sync() holds then
+  // it is durable only after a sync, so that many logs can be opened and then be synced at the same time. A recovery
+  // point above the end must be lowered in its checkpoint before anything is appended.
   static Result<std::unique_ptr<Log>> open(io::Files& files, std::string directory, const LogConfig& config,
                                            const OpenHints& hints, TimestampMs now_ms);
   ~Log();
@@ -140,10 +142,10 @@ class Log {
   // meanwhile. `done` gets 0 or -errno; after an error the log's end is back at written_end, all that was staged is
   // dropped, also what was staged since, and segments rolled to since are gone.
   void write_staged(io::Completion& done);
-  // Makes durable what is written now (data files touched, indexes of sealed segments, names made since).
-  // needs_sync() must hold; one sync may be in flight. done: 0 or -errno; durable_end() has moved when it runs. After
-  // one failure all fail, and durable_end() stays where it is, until the log is opened again; what was to be synced is
-  // written once more (io::write_again), so that the recovery then is not misled by the page cache.
+  // Makes durable what is written now (data files touched, indexes of sealed segments, leader epochs, names made
+  // since). needs_sync() must hold; one sync may be in flight. done: 0 or -errno; durable_end() has moved when it runs.
+  // After one failure all fail, and durable_end() stays where it is, until the log is opened again; what was to be
+  // synced is written once more (io::write_again), so that the recovery then is not misled by the page cache.
   bool needs_sync() const;
   bool has_failed_sync() const;
   void sync(io::Completion& done);
@@ -165,7 +167,8 @@ class Log {
   // To the .txnindex of the segment that holds the marker (staged at least); what is there already is not added again.
   Result<void> append_aborted(const AbortedTransaction& aborted);
 
-  // Leader epochs (leader-epoch-checkpoint). Epochs are noted by stage(); the checkpoint is written before the batch.
+  // Leader epochs (leader-epoch-checkpoint). Epochs are noted by stage(); the checkpoint is written before the batch
+  // and synced with it.
   LeaderEpoch latest_epoch() const;
   LeaderEpoch epoch_at(Offset offset) const;  // kNoLeaderEpoch: not known
   EpochEnd end_of_epoch(LeaderEpoch epoch) const;
@@ -207,12 +210,15 @@ class Log {
   Segment& active() const { return *segments_.back(); }
   std::size_t segment_index(Offset offset) const;  // of the last segment with a base offset <= `offset`, or 0
   Offset segment_end(std::size_t index) const;     // first offset of the next segment, or written_end
-  Result<void> add_segment(Offset base_offset, TimestampMs now_ms);
+  enum class Names : std::uint8_t { durable, for_next_sync };
+  Result<void> add_segment(Offset base_offset, TimestampMs now_ms, Names names);
   Result<void> remove_last_segment();
   Result<void> remove_strays();
   void forget(const Segment& segment);  // it goes: whatever points to it
   void set_end(Offset offset);
   Result<void> sync_now();
+  Result<void> sync_segment(Segment& segment);
+  Result<void> sync_epochs();
   static Result<void> sync_indexes(Segment& segment);
 
   // recovery.cc
@@ -222,7 +228,8 @@ class Log {
   Result<Offset> load_active();
   Result<Offset> scan(Offset from, bool gaps_are_losses);
   Result<Offset> scan_segment(Segment& segment, Offset offset_min);
-  Result<void> rebuild_epochs();
+  Result<void> rebuild_epochs(Offset log_start);
+  Result<void> leave_to_sync(const OpenHints& hints);
 
   // append.cc
   bool is_being_written(const Segment& segment) const;
@@ -232,7 +239,7 @@ class Log {
   Result<void> repair();
   Result<void> seal_written();
   void mark_unsynced(Segment& segment);
-  void on_part_synced(Segment& segment, std::int64_t result);
+  void on_part_synced(Segment* segment, std::int64_t result);
   void on_sync_failed(Segment& segment);
   friend struct SegmentWrite;
   friend struct SyncPart;
@@ -282,10 +289,12 @@ class Log {
   std::vector<std::unique_ptr<SyncPart>> sync_parts_;
   std::size_t syncs_left_ = 0;
   io::Completion* sync_done_ = nullptr;
+  io::File syncing_epochs_;
   Offset sync_target_ = 0;
   int sync_error_ = 0;
   bool has_failed_sync_ = false;
   bool directory_is_unsynced_ = false;
+  bool syncs_directory_ = false;  // the sync in flight
 
   // The bound that was looked for last: readers behind an open transaction or a slow follower ask for the same one.
   mutable Offset known_bound_ = kNoOffset;

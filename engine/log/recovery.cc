@@ -197,7 +197,7 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
   if (!epochs && !must_be_rebuilt(epochs.error())) return epochs;
   const std::vector<EpochStart> known_epochs = epochs_->entries();
   if (segments_.empty()) {
-    if (auto done = add_segment(checkpointed_start, now_ms); !done) return done;
+    if (auto done = add_segment(checkpointed_start, now_ms, Names::for_next_sync); !done) return done;
   }
 
   scanned_from_ = std::numeric_limits<Offset>::max();
@@ -217,8 +217,8 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
   scanned_from_ = std::min(scanned_from_, *end);
 
   if (!epochs) {
-    if (auto done = rebuild_epochs(); !done) return done;
-  } else if (epochs_->entries() != known_epochs) {
+    if (auto done = rebuild_epochs(checkpointed_start); !done) return done;
+  } else if (epochs_->entries() != known_epochs || !hints.clean_shutdown) {  // the file may never have been synced
     if (auto done = epochs_->store(); !done) return done;
   }
   if (end_offset_ < checkpointed_start) {
@@ -229,15 +229,29 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
     scanned_from_ = checkpointed_start;
   }
   log_start_offset_ = std::max(checkpointed_start, segments_.front()->base_offset());
-  if (!hints.clean_shutdown || !unsynced_.empty() || directory_is_unsynced_) {
-    if (auto done = sync_now(); !done) return done;
+  if (auto done = epochs_->truncate_from_end(end_offset_); !done) return done;
+  if (auto done = epochs_->truncate_from_start(log_start_offset_); !done) return done;
+  return leave_to_sync(hints);
+}
+
+// Syncs what was found of the sealed segments, however many they are, and closes them. The rest, a few files of each
+// log, is left to the first sync.
+Result<void> Log::leave_to_sync(const OpenHints& hints) {
+  for (Segment* segment : unsynced_) {
+    if (segment == &active()) continue;
+    if (auto done = sync_segment(*segment); !done) return done;
   }
-  durable_end_ = end_offset_;
+  std::erase_if(unsynced_, [this](const Segment* segment) { return segment != &active(); });
   for (const auto& segment : segments_) {
     if (segment.get() != &active()) segment->release();
   }
-  if (auto done = epochs_->truncate_from_end(end_offset_); !done) return done;
-  return epochs_->truncate_from_start(log_start_offset_);
+  if (!hints.clean_shutdown) {
+    mark_unsynced(active());
+    directory_is_unsynced_ = true;
+  }
+  durable_end_ = end_offset_;
+  if (needs_sync()) durable_end_ = std::clamp(hints.recovery_point, log_start_offset_, end_offset_);
+  return {};
 }
 
 Result<void> Log::adopt_segments(TimestampMs now_ms) {
@@ -328,6 +342,8 @@ Result<Offset> Log::scan(Offset from, bool gaps_are_losses) {
   const std::size_t first = segment_index(from);
   if (auto done = load_sealed(first, true); !done) return std::unexpected(done.error());
   Offset end = segments_[first]->base_offset();
+  // Above the recovery point the file may be an old one, and tell of batches that were truncated since.
+  epochs_->drop_from(end);
   scanned_from_ = std::min(scanned_from_, end);
   for (std::size_t i = first; i < segments_.size(); ++i) {
     Segment& segment = *segments_[i];
@@ -412,11 +428,12 @@ Result<Offset> Log::scan_segment(Segment& segment, Offset offset_min) {
   return offset_min;
 }
 
-// The checkpoint is not there or not readable; the batches know.
-Result<void> Log::rebuild_epochs() {
+// The checkpoint is not there or not readable; the batches know. What lies below the log start may not even be whole.
+Result<void> Log::rebuild_epochs(Offset log_start) {
   LeaderEpochs& epochs = *epochs_;
+  epochs.drop_from(0);  // a scan knows only the last ones, in whose presence older ones would not count
   Result<void> done =
-      for_each_batch(segments_.front()->base_offset(), false,
+      for_each_batch(std::max(log_start, segments_.front()->base_offset()), false,
                      [&](const record::BatchHeader& header, Bytes, const SegmentRef&, Position) {
                        if (header.magic >= record::kMagicV2 && header.partition_leader_epoch > epochs.latest())
                          epochs.note(header.partition_leader_epoch, header.base_offset);

@@ -35,7 +35,7 @@ struct SegmentWrite {
   }
 
   Log& log;
-  Segment* segment = nullptr;
+  Segment* segment = nullptr;  // none: of the directory or the leader epochs
   std::vector<StagedBatch> batches;
   std::vector<iovec> parts;
   io::Completion completion;
@@ -45,10 +45,10 @@ struct SegmentWrite {
 // One file of a sync.
 struct SyncPart {
   explicit SyncPart(Log& to) : log(to) { completion.bind<&SyncPart::on_synced>(this); }
-  void on_synced(std::int64_t result) { log.on_part_synced(*segment, result); }
+  void on_synced(std::int64_t result) { log.on_part_synced(segment, result); }
 
   Log& log;
-  Segment* segment = nullptr;
+  Segment* segment = nullptr;  // none: of the directory or the leader epochs
   io::Completion completion;
 };
 

@@ -105,6 +105,8 @@ TEST_F(Append, ANewLogHasOneEmptySegmentWithItsIndexes) {
   for (const auto suffix : {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix}) EXPECT_TRUE(exists(42, suffix));
   EXPECT_FALSE(exists(42, kTransactionIndexSuffix));
   EXPECT_EQ(epochs(), "0\n0\n");
+  EXPECT_TRUE(log_->needs_sync()) << "its names";
+  EXPECT_EQ(sync(), 0);
   EXPECT_FALSE(log_->needs_sync());
 }
 
@@ -582,7 +584,10 @@ TEST_F(Append, AFailedSyncMovesNothing) {
   EXPECT_EQ(log_->recovery_point(), 0);
   EXPECT_TRUE(log_->needs_sync());
   reopen(false);
-  EXPECT_EQ(log_->durable_end(), 2) << "what a scan has read and synced";
+  EXPECT_EQ(log_->durable_end(), 0) << "what a scan has read may never have been synced";
+  ASSERT_TRUE(log_->needs_sync());
+  EXPECT_EQ(sync(), 0);
+  EXPECT_EQ(log_->durable_end(), 2);
 }
 
 // The recovery point stays at a sealed segment until its indexes are durable: they are not scanned for below it.

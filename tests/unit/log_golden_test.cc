@@ -85,7 +85,16 @@ class LogGolden : public ::testing::TestWithParam<std::string> {
     Result<std::unique_ptr<Log>> log =
         Log::open(files_, directory, config_of(partition.topic), hints_of(partition, clean), kNow);
     EXPECT_TRUE(log.has_value()) << directory << ": " << (log ? "" : log.error().text());
-    return log ? std::move(*log) : nullptr;
+    if (!log) return nullptr;
+    sync(**log);
+    return std::move(*log);
+  }
+  void sync(Log& log) {
+    if (!log.needs_sync()) return;
+    test::Awaited synced;
+    log.sync(synced.completion);
+    files_.run();
+    EXPECT_EQ(synced.result, 0);
   }
 
   // The offsets of the records from the log start on, control records left out; every batch must be whole.
@@ -201,6 +210,7 @@ TEST_P(CleanDirectory, LosesNothingWhenItIsScanned) {
     OpenHints hints = hints_of(partition, false);
     hints.recovery_point = 0;
     auto log = Log::open(files_, directory, config_of(partition.topic), hints, kNow);
+    if (log) sync(**log);
     ASSERT_TRUE(log.has_value()) << log.error().text();
     expect_log_is(**log, listing);
     ASSERT_TRUE((*log)->close().has_value());

@@ -183,6 +183,8 @@ class World {
     auto log = Log::open(disk_, "/d", config_, hints, kNow);
     ASSERT_TRUE(log.has_value()) << log.error().text();
     log_ = std::move(*log);
+    sync();
+    disk_.run();
     EXPECT_EQ(log_->durable_end(), log_->end_offset());
     recovery_point_ = std::min(recovery_point_, log_->end_offset());  // the checkpoint follows before anything else
   }
