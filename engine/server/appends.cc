@@ -118,21 +118,15 @@ void Shard::on_synced(Hosted& hosted, std::int64_t result) {
     log_error("sync failed partition={} error=\"{}\"", hosted.name, std::strerror(static_cast<int>(-result)));
   }
   if (hosted.partition->failed()) return fail_unsafe(hosted);
-  if (settings_.durability == Durability::disk) advance(hosted, hosted.partition->log().durable_end());
+  if (is_loading() || settings_.durability == Durability::disk) advance(hosted, hosted.partition->log().durable_end());
 }
 
 void Shard::advance(Hosted& hosted, Offset safe_end) {
   partition::Partition& partition = *hosted.partition;
   partition.on_safe(safe_end);
-  const auto session_of = [&](const partition::WaiterToken& token) -> Session* {
-    for (const std::shared_ptr<Session>& each : sessions_) {
-      if (each->id == token.session) return each.get();
-    }
-    return nullptr;
-  };
   const Offset log_start_offset = partition.log_start_offset();
   partition.waiters().take_acknowledged(safe_end, partition.high_watermark(), [&](const auto& due) {
-    Session* const session = session_of(due.token);
+    Session* const session = find_session(due.token.session);
     if (session == nullptr) return;
     session->owed_bytes -= kOwedBytes;
     CHECK(reply(*session, api::Appended{.request = due.token.request,
@@ -142,7 +136,7 @@ void Shard::advance(Hosted& hosted, Offset safe_end) {
                                         .timestamp = due.timestamp}));
   });
   partition.waiters().take_readable(partition.high_watermark(), partition.last_stable_offset(), [&](const auto& due) {
-    if (Session* const session = session_of(due.token)) fire(*session, due.token.request);
+    if (Session* const session = find_session(due.token.session)) fire(*session, due.token.request);
   });
 }
 

@@ -128,20 +128,22 @@ std::string DataDirectory::partition_path(std::string_view topic, std::int32_t p
          log::partition_directory_name({.topic = std::string(topic), .partition = partition, .unique_id = {}});
 }
 
-Result<std::string> DataDirectory::make_partition(std::string_view topic, std::int32_t partition,
-                                                  const Uuid& topic_id) {
+Result<std::string> DataDirectory::make_partition(std::string_view topic, std::int32_t partition) {
   const std::string path = partition_path(topic, partition);
-  Result<void> made = files_.make_directory(path);
+  const Result<void> made = files_.make_directory(path);
   if (!made && made.error().code != Code::exists) return std::unexpected(made.error());
-  made = note_topic_id(path, topic_id);
-  if (made) made = files_.sync_directory(path_);
-  if (!made) return std::unexpected(made.error());
   return path;
 }
 
-Result<void> DataDirectory::note_topic_id(const std::string& partition_path, const Uuid& topic_id) {
-  return io::replace_file(files_, partition_path + "/" + std::string(log::kPartitionMetadataFile),
-                          log::encode_partition_metadata(topic_id));
+Result<io::File> DataDirectory::write_topic_id(const std::string& partition_path, const Uuid& topic_id) {
+  Result<io::File> file =
+      files_.open(partition_path + "/" + std::string(log::kPartitionMetadataFile), io::OpenMode::open_or_create);
+  if (!file) return file;
+  Result<void> done = files_.truncate(*file, 0);
+  if (done) done = files_.write(*file, as_bytes(log::encode_partition_metadata(topic_id)), 0);
+  if (done) return file;
+  files_.close(*file);
+  return std::unexpected(done.error());
 }
 
 Result<std::string> DataDirectory::rename(std::string_view topic, std::int32_t partition, log::DirectoryState state,
@@ -158,12 +160,6 @@ Result<std::string> DataDirectory::rename(std::string_view topic, std::int32_t p
 Result<std::string> DataDirectory::rename_for_removal(std::string_view topic, std::int32_t partition,
                                                       const Uuid& unique) {
   return rename(topic, partition, log::DirectoryState::deleted, unique);
-}
-
-Result<void> DataDirectory::finish_removal(const std::string& renamed_path) {
-  if (Result<void> synced = files_.sync_directory(path_); !synced) return synced;
-  to_remove_.push_back(renamed_path);
-  return {};
 }
 
 Result<void> DataDirectory::rename_as_stray(std::string_view topic, std::int32_t partition, const Uuid& unique) {

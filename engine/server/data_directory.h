@@ -48,14 +48,16 @@ class DataDirectory {
   Result<void> identify(std::string_view cluster_id, BrokerId node_id, const Uuid& new_directory_id);
 
   [[nodiscard]] std::string partition_path(std::string_view topic, std::int32_t partition) const;
-  // Makes the directory and its partition.metadata, durable.
-  Result<std::string> make_partition(std::string_view topic, std::int32_t partition, const Uuid& topic_id);
-  // Notes the topic id of an adopted directory that had none.
-  Result<void> note_topic_id(const std::string& partition_path, const Uuid& topic_id);
-  // Renames to `-delete` and returns the new path; finish_removal makes that durable, may be tried again, and has the
-  // files removed later.
+  // Makes the directory; one that an earlier attempt has left is taken.
+  Result<std::string> make_partition(std::string_view topic, std::int32_t partition);
+  // Writes partition.metadata. The file is to be synced and closed, and the partition's directory to be synced; until
+  // then a crash may leave one that cannot be read, as good as none.
+  Result<io::File> write_topic_id(const std::string& partition_path, const Uuid& topic_id);
+  // Renames to `-delete` and returns the new path. Once that is durable, remove_later has the files removed.
   Result<std::string> rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique);
-  Result<void> finish_removal(const std::string& renamed_path);
+  void remove_later(const std::string& renamed_path) { to_remove_.push_back(renamed_path); }
+  // Makes the names of all partitions durable that were made or renamed before.
+  void sync(io::Completion& done) { files_.sync_directory(path_, done); }
   // Renames to `-stray`, durably, to be kept for a person to look at.
   Result<void> rename_as_stray(std::string_view topic, std::int32_t partition, const Uuid& unique);
   // Removes one file or directory of what waits; false: nothing waits. Small steps, so that a turn stays short.

@@ -111,12 +111,19 @@ int run(int argument_count, char** arguments) {
         };
       });
   if (!listener) return refuse(listener.error().text() + " at " + socket);
-  log_info("serving data={} partitions={} durability={}", settings->data_directory, shard.partition_count(),
-           settings->durability == server::Durability::disk ? "disk" : "memory");
-  ::sd_notify(0, "READY=1");
-
+  bool was_loading = true;
   while (!shard.stopped()) {
     shard.work();
+    if (!shard.loaded()) {
+      return refuse("the data directory " + settings->data_directory +
+                    " cannot be used: " + shard.loaded().error().text());
+    }
+    if (was_loading && !shard.is_loading()) {
+      was_loading = false;
+      log_info("serving data={} partitions={} durability={}", settings->data_directory, shard.partition_count(),
+               settings->durability == server::Durability::disk ? "disk" : "memory");
+      ::sd_notify(0, "READY=1");
+    }
     (*io)->turn(shard.stopped() || !shard.prepare_to_sleep());
     shard.wake();
   }

@@ -1,7 +1,10 @@
 // The partitions of a Shard: how they are opened, made, given to another topic, removed, and noted in the checkpoints.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 
+#include "engine/base/check.h"
 #include "engine/base/observe.h"
 #include "engine/server/shard_parts.h"
 
@@ -37,10 +40,28 @@ Result<void> Shard::load() {
   if (lost_below_checkpoint) {
     if (Result<void> written = write_checkpoints(); !written) return written;
   }
+  for (auto& [key, hosted] : hosted_) {
+    if (!hosted->partition->log().needs_sync()) continue;
+    hosted->syncing = true;
+    ++in_flight_;
+    syncs_.add();
+    hosted->partition->log().sync(hosted->synced);
+  }
   io_.arm(checkpoint_timer_, io_.now() + std::chrono::milliseconds(settings_.checkpoint_interval_ms));
   io_.arm(expiry_timer_, io_.now() + std::chrono::milliseconds(settings_.producer_expiration_check_interval_ms));
   io_.arm(removal_timer_, io_.now() + std::chrono::milliseconds(settings_.file_delete_delay_ms));
   return {};
+}
+
+// A turn of its own, without requests. True: something was done.
+bool Shard::end_loading() {
+  if (in_flight_ > 0) return false;
+  for (const auto& [key, hosted] : hosted_) {
+    if (hosted->partition->failed()) loaded_ = failure(Code::io_failed, "syncing what was found");
+  }
+  state_ = loaded_ ? State::running : State::failed;
+  if (stops_when_loaded_) stop();
+  return true;
 }
 
 Shard::Hosted& Shard::host(const TopicIdPartition& key, std::string topic,
@@ -62,7 +83,7 @@ Shard::Hosted& Shard::host(const TopicIdPartition& key, std::string topic,
 
 Shard::Hosted* Shard::find(const api::Partition& partition) {
   const auto found = hosted_.find(TopicIdPartition{partition.topic_id, partition.partition});
-  return found == hosted_.end() || found->second->deleted ? nullptr : found->second.get();
+  return found == hosted_.end() || found->second->deleted || found->second->settling ? nullptr : found->second.get();
 }
 
 void Shard::on_set_role(Session& session, const api::SetRole& request) {
@@ -84,6 +105,7 @@ void Shard::on_set_role(Session& session, const api::SetRole& request) {
     partition.log().set_config(config);
     answer.log_start_offset = partition.log_start_offset();
     answer.end_offset = partition.log().end_offset();
+    if ((*hosted)->settling) return wait_settled(session, **hosted, request.request);
   } else if (led.error().code != Code::fenced_epoch && api::to_code(led) != request.last_code) {
     log_error("role not set partition={}-{} reason=\"{}\"", name, request.partition.partition, led.error().text());
   }
@@ -93,10 +115,11 @@ void Shard::on_set_role(Session& session, const api::SetRole& request) {
 
 Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const std::string& name,
                                              const log::LogConfig& config) {
-  if (Hosted* const known = find(request.partition)) return known;
   const TopicIdPartition key{request.partition.topic_id, request.partition.partition};
-  const std::string path = directory_.partition_path(name, key.partition);
-  if (hosted_.contains(key)) return failure(Code::retry, "making a partition while its old one is being deleted");
+  if (const auto known = hosted_.find(key); known != hosted_.end()) {
+    if (!known->second->deleted) return known->second.get();
+    return failure(Code::retry, "making a partition while its old one is being deleted");
+  }
 
   // The name may be taken by an adopted directory without an id, which becomes this topic's, or by an older topic of
   // the same name.
@@ -106,16 +129,18 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
   if (taken != hosted_.end()) {
     std::unique_ptr<Hosted>& old = taken->second;
     if (!old->has_topic_id) {
-      if (Result<void> noted = directory_.note_topic_id(path, key.topic_id); !noted)
-        return std::unexpected(noted.error());
       auto node = hosted_.extract(taken);
       node.key() = key;
       node.mapped()->key = key;
       node.mapped()->has_topic_id = true;
-      return hosted_.insert(std::move(node)).position->second.get();
+      Hosted& adopted = *hosted_.insert(std::move(node)).position->second;
+      if (Result<void> settled = settle(adopted, false); !settled) {
+        undo_making(adopted, false);
+        return std::unexpected(settled.error());
+      }
+      return &adopted;
     }
-    if (old->writing || old->syncing || old->in_staged_list)
-      return failure(Code::retry, "setting an old partition aside");
+    if (old->is_busy()) return failure(Code::retry, "setting an old partition aside");
     log_warning("partition set aside name={} topic_id={} reason=\"a new topic has its name\"", old->name,
                 old->key.topic_id.text());
     if (Result<void> closed = old->partition->close(); !closed) return std::unexpected(closed.error());
@@ -131,12 +156,110 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
   if (directory_.is_checkpointed(name, key.partition)) {
     if (Result<void> written = write_checkpoints(); !written) return std::unexpected(written.error());
   }
-  Result<std::string> made = directory_.make_partition(name, key.partition, key.topic_id);
+  ++made_in_turn_;
+  Result<std::string> made = directory_.make_partition(name, key.partition);
   if (!made) return std::unexpected(made.error());
   Result<std::unique_ptr<partition::Partition>> created =
       partition::Partition::create(io_.files(), *made, config, io_.wall_clock_ms());
   if (!created) return std::unexpected(created.error());
-  return &host(key, name, std::move(*created));
+  Hosted& hosted = host(key, name, std::move(*created));
+  if (Result<void> settled = settle(hosted, true); !settled) {
+    undo_making(hosted, true);
+    return std::unexpected(settled.error());
+  }
+  return &hosted;
+}
+
+// Writes the topic's id and starts the syncs of all that is new in a partition's directory, and of its name. Partitions
+// that are made together are synced together.
+Result<void> Shard::settle(Hosted& hosted, bool is_new) {
+  const std::string path = directory_.partition_path(hosted.topic, hosted.key.partition);
+  hosted.settling = std::make_unique<Settling>();
+  Settling& settling = *hosted.settling;
+  settling.is_new = is_new;
+  const Result<io::File> metadata = directory_.write_topic_id(path, hosted.key.topic_id);
+  if (!metadata) return std::unexpected(metadata.error());
+  settling.metadata = *metadata;
+  settling.metadata_synced.bind<&Hosted::on_file_settled>(&hosted);
+  settling.directory_synced.bind<&Hosted::on_file_settled>(&hosted);
+  settling.syncs_left = 2;
+  in_flight_ += 2;
+  io_.files().sync(settling.metadata, settling.metadata_synced);
+  io_.files().sync_directory(path, settling.directory_synced);
+  if (is_new) settle_name(hosted);
+  return {};
+}
+
+void Shard::settle_name(Hosted& hosted) {
+  ++hosted.settling->syncs_left;
+  unsynced_names_.push_back(&hosted);
+}
+
+void Shard::wait_settled(Session& session, Hosted& hosted, std::uint64_t request) {
+  session.owed_bytes += kOwedSettledBytes;
+  hosted.settling->askers.push_back({session.id, request});
+}
+
+// One at a time, as for the logs: names that change meanwhile share the next one.
+void Shard::start_directory_sync() {
+  if (unsynced_names_.empty() || !syncing_names_.empty()) return;
+  syncing_names_.swap(unsynced_names_);
+  ++in_flight_;
+  directory_.sync(directory_synced_);
+}
+
+void Shard::on_directory_synced(std::int64_t result) {
+  --in_flight_;
+  std::vector<Hosted*> synced;
+  synced.swap(syncing_names_);
+  for (Hosted* const hosted : synced) on_settled(*hosted, result);
+}
+
+void Shard::on_settled(Hosted& hosted, std::int64_t result) {
+  if (result < 0 && hosted.settling->error == 0) hosted.settling->error = result;
+  if (--hosted.settling->syncs_left > 0) return;
+  const std::unique_ptr<Settling> settling = std::move(hosted.settling);
+  io_.files().close(settling->metadata);
+  api::RoleSet role_set;
+  role_set.log_start_offset = hosted.partition->log_start_offset();
+  role_set.end_offset = hosted.partition->log().end_offset();
+  if (settling->error != 0) {
+    role_set.code = static_cast<std::uint16_t>(settling->error == -ENOSPC ? Code::disk_full : Code::io_failed);
+    log_error("partition not {} name={} error=\"{}\"", hosted.deleted ? "deleted" : "made", hosted.name,
+              std::strerror(static_cast<int>(-settling->error)));
+  }
+  for (const Settling::Asker& asker : settling->askers) {
+    Session* const session = find_session(asker.session);
+    if (session == nullptr) continue;
+    session->owed_bytes -= kOwedSettledBytes;
+    role_set.request = asker.request;
+    CHECK(hosted.deleted ? reply(*session, api::Done{asker.request, role_set.code}) : reply(*session, role_set));
+  }
+  if (settling->error == 0 && hosted.deleted) {
+    directory_.remove_later(hosted.removed_path);
+    hosted_.erase(TopicIdPartition{hosted.key});
+    partitions_.set(hosted_.size());
+  } else if (settling->error != 0 && !hosted.deleted) {
+    undo_making(hosted, settling->is_new);
+  }
+}
+
+// Of a partition that could not be made durable nothing stays, so that the next attempt begins anew; an adopted one
+// waits for its id again.
+void Shard::undo_making(Hosted& hosted, bool is_new) {
+  hosted.settling.reset();
+  auto node = hosted_.extract(TopicIdPartition{hosted.key});
+  if (is_new) {
+    const Result<std::string> renamed =
+        directory_.rename_for_removal(hosted.topic, hosted.key.partition, random_uuid());
+    if (renamed) directory_.remove_later(*renamed);
+    if (!renamed) log_warning("partition left half made name={} reason=\"{}\"", hosted.name, renamed.error().text());
+    partitions_.set(hosted_.size());
+    return;
+  }
+  node.key().topic_id = hosted.key.topic_id = random_uuid();
+  hosted.has_topic_id = false;
+  hosted_.insert(std::move(node));
 }
 
 void Shard::on_delete_partition(Session& session, const api::DeletePartition& request) {
@@ -147,18 +270,16 @@ void Shard::on_delete_partition(Session& session, const api::DeletePartition& re
     if (!removed && removed.error().code != Code::retry && api::to_code(removed) != request.last_code) {
       log_error("partition not deleted name={} reason=\"{}\"", found->second->name, removed.error().text());
     }
-    if (removed) hosted_.erase(found);
+    if (removed) return wait_settled(session, *found->second, request.request);
     answer.code = api::to_code(removed);
   }
-  partitions_.set(hosted_.size());
   reply(session, answer);
 }
 
 // Until it has succeeded the client asks again: a partition that has lost its name but not yet durably stays, as
 // deleted.
 Result<void> Shard::remove(Hosted& hosted) {
-  if (hosted.writing || hosted.syncing || hosted.in_staged_list)
-    return failure(Code::retry, "deleting a partition that is busy");
+  if (hosted.is_busy()) return failure(Code::retry, "deleting a partition that is busy");
   if (!hosted.deleted) {
     Result<std::string> renamed = directory_.rename_for_removal(hosted.topic, hosted.key.partition, random_uuid());
     if (!renamed) return std::unexpected(renamed.error());
@@ -169,7 +290,9 @@ Result<void> Shard::remove(Hosted& hosted) {
     fail_lost(hosted, Code::unknown_partition);
     forget_files(hosted);
   }
-  return directory_.finish_removal(hosted.removed_path);
+  hosted.settling = std::make_unique<Settling>();
+  settle_name(hosted);
+  return {};
 }
 
 Result<void> Shard::write_checkpoints() {

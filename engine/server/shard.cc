@@ -12,6 +12,9 @@ namespace tailrace::server {
 namespace {
 
 constexpr int kRecordsPerTurnMax = 4096;
+// Each takes a fraction of a millisecond for its files, which the appends of other partitions must not wait for in
+// numbers.
+constexpr int kMadePerTurnMax = 16;
 
 }  // namespace
 
@@ -21,6 +24,7 @@ Shard::Shard(io::Io& io, const Settings& settings, Counters* counters)
   expiry_timer_.bind<&Shard::on_expiry_due>(this);
   removal_timer_.bind<&Shard::on_removal_due>(this);
   room_timer_.bind<&Shard::on_room_due>(this);
+  directory_synced_.bind<&Shard::on_directory_synced>(this);
   if (counters == nullptr) return;
   appends_ = counters->make("appends");
   appended_bytes_ = counters->make("appended_bytes");
@@ -67,13 +71,15 @@ Uuid Shard::random_uuid() {
 }
 
 bool Shard::work() {
+  if (state_ == State::loading) return end_loading();
+  made_in_turn_ = 0;
   bool worked = false;
   std::vector<std::uint64_t> broken;
   for (const std::shared_ptr<Session>& session : sessions_) {
     worked |= answer_fired(*session);
     if (state_ != State::running) continue;
     ipc::RingConsumer& consumer = session->link->consumer();
-    for (int count = 0; count < kRecordsPerTurnMax && has_room(*session); ++count) {
+    for (int count = 0; count < kRecordsPerTurnMax && made_in_turn_ < kMadePerTurnMax && has_room(*session); ++count) {
       const ipc::RingRecord record = consumer.next();
       if (record.type == ipc::kPaddingType) break;
       dispatch(*session, record);
@@ -88,6 +94,7 @@ bool Shard::work() {
   }
   write_staged();
   start_syncs();
+  start_directory_sync();
   for (const std::shared_ptr<Session>& session : sessions_) {
     for (; !session->gone_files.empty() && has_room(*session); session->gone_files.pop_back()) {
       reply(*session, api::FileGone{session->gone_files.back()});
@@ -100,6 +107,7 @@ bool Shard::work() {
 }
 
 bool Shard::prepare_to_sleep() {
+  if (state_ == State::loading) return in_flight_ > 0;
   if (!staged_.empty() || (state_ == State::stopping && in_flight_ == 0)) return false;
   for (const std::shared_ptr<Session>& session : sessions_) {
     const bool is_asked = !session->link->consumer().prepare_to_sleep();
@@ -110,6 +118,13 @@ bool Shard::prepare_to_sleep() {
     io_.arm(room_timer_, io_.now() + Duration{200});
   }
   return true;
+}
+
+Shard::Session* Shard::find_session(std::uint64_t id) {
+  for (const std::shared_ptr<Session>& each : sessions_) {
+    if (each->id == id) return each.get();
+  }
+  return nullptr;
 }
 
 void Shard::wake() {
@@ -177,7 +192,7 @@ void Shard::on_checkpoint_due() {
     log_warning("checkpoints not written reason=\"{}\"", written.error().text());
   // With durability=memory nothing else makes bytes durable: this bounds what recovery has to read again.
   for (auto& [key, hosted] : hosted_) {
-    if (settings_.durability != Durability::memory || hosted->deleted || hosted->in_unsynced_list ||
+    if (settings_.durability != Durability::memory || hosted->deleted || hosted->settling || hosted->in_unsynced_list ||
         !hosted->partition->log().needs_sync())
       continue;
     hosted->in_unsynced_list = true;
@@ -198,10 +213,12 @@ void Shard::on_removal_due() {
 }
 
 void Shard::stop() {
+  stops_when_loaded_ = true;
   if (state_ != State::running) return;
   state_ = State::stopping;
   for (auto& [key, hosted] : hosted_) {
-    if (hosted->deleted || hosted->in_unsynced_list || !hosted->partition->log().needs_sync()) continue;
+    if (hosted->deleted || hosted->settling || hosted->in_unsynced_list || !hosted->partition->log().needs_sync())
+      continue;
     hosted->in_unsynced_list = true;
     unsynced_.push_back(hosted.get());
   }

@@ -27,8 +27,12 @@ class Shard {
   ~Shard();
 
   // Opens what the data directory holds. Errors: mismatch, corrupt, io_failed; partitions that cannot be opened are an
-  // error, too: a broker that forgets one would accept a new one in its place.
+  // error, too: a broker that forgets one would accept a new one in its place. What was found may never have been
+  // synced: that is in flight when this returns, for all partitions at once, and requests wait until it is over.
   Result<void> load();
+  [[nodiscard]] bool is_loading() const { return state_ == State::loading; }
+  // The outcome of load() with all its syncs. An error: the engine must start again.
+  [[nodiscard]] const Result<void>& loaded() const { return loaded_; }
 
   // A new client. The number names it from now on; end_session when its link broke (the link lives until nothing is
   // written from its arena any more, and then tells the client so by its end).
@@ -50,8 +54,9 @@ class Shard {
   [[nodiscard]] std::size_t partition_count() const { return hosted_.size(); }
 
  private:
-  enum class State : std::uint8_t { running, stopping, stopped };
+  enum class State : std::uint8_t { loading, failed, running, stopping, stopped };
   struct Session;
+  struct Settling;
   struct Hosted;
 
   bool has_room(Session& session);
@@ -77,10 +82,19 @@ class Shard {
   Result<void> pass_file(Session& session, const log::Extent& extent);
   Result<partition::PlannedRead> plan(Hosted& hosted, const api::Read& request) const;
 
+  Session* find_session(std::uint64_t id);
   Hosted* find(const api::Partition& partition);
-  Result<void> remove(Hosted& hosted);
+  bool end_loading();
   Result<Hosted*> find_or_create(const api::SetRole& request, const std::string& name, const log::LogConfig& config);
   Hosted& host(const TopicIdPartition& key, std::string name, std::unique_ptr<partition::Partition> partition);
+  Result<void> remove(Hosted& hosted);
+  Result<void> settle(Hosted& hosted, bool is_new);
+  void settle_name(Hosted& hosted);
+  void wait_settled(Session& session, Hosted& hosted, std::uint64_t request);
+  void start_directory_sync();
+  void on_directory_synced(std::int64_t result);
+  void on_settled(Hosted& hosted, std::int64_t result);
+  void undo_making(Hosted& hosted, bool is_new);
 
   void write_staged();
   void start_syncs();
@@ -102,7 +116,9 @@ class Shard {
   io::Io& io_;
   Settings settings_;
   DataDirectory directory_;
-  State state_ = State::running;
+  State state_ = State::loading;
+  Result<void> loaded_;
+  bool stops_when_loaded_ = false;
   std::uint64_t next_session_ = 1;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<std::shared_ptr<Session>> ended_sessions_;  // let go by the next turn: a link cannot destroy itself
@@ -110,6 +126,12 @@ class Shard {
   std::vector<Hosted*> staged_;    // to be written in this turn
   std::vector<Hosted*> unsynced_;  // to be synced when their last sync is over
   std::size_t in_flight_ = 0;      // writes and syncs
+  int made_in_turn_ = 0;
+  // Partitions whose names in the data directory are not durable: those that wait for the sync in flight, and those
+  // that came after it had begun and share the next one.
+  std::vector<Hosted*> syncing_names_;
+  std::vector<Hosted*> unsynced_names_;
+  io::Completion directory_synced_;
   io::Timer checkpoint_timer_;
   io::Timer expiry_timer_;
   io::Timer removal_timer_;

@@ -22,6 +22,9 @@ inline constexpr std::size_t kReplyBytesMax =
     ipc::record_space(sizeof(api::ReadPlan) + kAbortedMax * sizeof(api::AbortedRange));
 // The answer to an append comes later and has its room in the ring kept from the start.
 inline constexpr std::size_t kOwedBytes = ipc::record_space(sizeof(api::Appended));
+// So have the answers to what makes or removes a partition: a RoleSet or a Done.
+inline constexpr std::size_t kOwedSettledBytes = ipc::record_space(sizeof(api::RoleSet));
+static_assert(sizeof(api::RoleSet) >= sizeof(api::Done));
 
 // Batches are written from the arena of the session that they came over, which must stay as it is meanwhile: partitions
 // hold the sessions from which they have batches staged or being written. With the last holder the link goes, and only
@@ -37,6 +40,22 @@ struct Shard::Session : std::enable_shared_from_this<Shard::Session> {
   std::unordered_map<std::uint64_t, api::Read> watched;  // by request
   std::deque<api::Read> fired;
   std::vector<std::uint64_t> gone_files;  // to be told when there is room
+};
+
+// A partition that is being made, given its topic's id, or removed, and whose new files or names are not durable yet.
+// Nobody but those who asked for it sees it meanwhile.
+struct Shard::Settling {
+  struct Asker {
+    std::uint64_t session = 0;
+    std::uint64_t request = 0;
+  };
+  bool is_new = false;  // the partition goes again when this fails
+  std::size_t syncs_left = 0;
+  std::int64_t error = 0;  // the first one, as -errno
+  io::File metadata;
+  io::Completion metadata_synced;
+  io::Completion directory_synced;
+  std::vector<Asker> askers;  // who gets a RoleSet or a Done
 };
 
 struct Shard::Hosted {
@@ -57,6 +76,10 @@ struct Shard::Hosted {
   bool has_topic_id = true;           // false: adopted, under an id that stands in for the topic's
   bool deleted = false;               // renamed to removed_path, which is to be made durable
   std::string removed_path;
+  std::unique_ptr<Settling> settling;
+
+  // Something refers to it that has to end before it can go.
+  [[nodiscard]] bool is_busy() const { return writing || syncing || in_staged_list || settling != nullptr; }
 
   void hold_staged(Session& session) {
     for (const std::shared_ptr<Session>& each : staged_from) {
@@ -66,6 +89,10 @@ struct Shard::Hosted {
   }
   void on_written(std::int64_t result) { shard->on_written(*this, result); }
   void on_synced(std::int64_t result) { shard->on_synced(*this, result); }
+  void on_file_settled(std::int64_t result) {
+    --shard->in_flight_;
+    shard->on_settled(*this, result);
+  }
 };
 
 template <class T>

@@ -30,6 +30,8 @@ class EngineProcess final : public Process {
     wake();
   }
   [[nodiscard]] bool stopped() const { return shard_->stopped(); }
+  [[nodiscard]] bool is_loading() const { return shard_->is_loading(); }
+  [[nodiscard]] const Result<void>& loaded() const { return shard_->loaded(); }
 
  private:
   bool step() override {

@@ -89,6 +89,7 @@ bool World::run_until(Instant end) {
       const bool power = plan_.cuts_power && schedule_.random.one_in(2);
       if (engine_ != nullptr) end_engine(power ? Ending::power_cut : Ending::killed);
     }
+    if (engine_is_loading_ && !engine_->is_loading()) on_engine_loaded(engine_->loaded());
     if (engine_ != nullptr && engine_->stopped()) {
       engine_.reset();
       last_ending_ = Ending::stopped;
@@ -112,22 +113,29 @@ void World::start_engine() {
   if (engine_ != nullptr) return;
   Random& random = schedule_.random;
   if (!calm_ && plan_.crashes_midway && random.one_in(4)) disk_.changes_left = random.below(20);
-  const std::uint64_t faults_before = disk_.faults_struck();
+  faults_before_load_ = disk_.faults_struck();
   engine_ = std::make_unique<EngineProcess>(around_, settings_);
   history_.on_engine_started();
   ++restarts_;
-  const Result<void> loaded = engine_->load();
+  engine_is_loading_ = true;
+  if (Result<void> loaded = engine_->load(); !loaded) return on_engine_loaded(loaded);
+  connect_clients();
+}
+
+// Once what the engine has found is durable, or when that has failed; it takes no request before.
+void World::on_engine_loaded(const Result<void>& loaded) {
+  engine_is_loading_ = false;
   schedule_.note("engine started: {}", loaded ? "ready" : loaded.error().text());
   if (loaded) {
     history_.audit(disk_, kDataDirectory, last_ending_);
     last_ending_ = Ending::killed;
-    return connect_clients();
+    return;
   }
-  const bool excused = disk_.faults_struck() != faults_before || (plan_.fills_disk && !calm_);
+  const bool excused = disk_.faults_struck() != faults_before_load_ || (plan_.fills_disk && !calm_);
   if (!excused) return schedule_.fail("the engine does not start: {}", loaded.error().text());
   if (disk_.changes_left) {
     disk_.changes_left.reset();
-    if (plan_.cuts_power && random.one_in(2)) return end_engine(Ending::power_cut);
+    if (plan_.cuts_power && schedule_.random.one_in(2)) return end_engine(Ending::power_cut);
   }
   end_engine(last_ending_);
 }
@@ -137,6 +145,7 @@ void World::end_engine(Ending ending) {
   if (engine_ != nullptr) {
     engine_->io().abandon();
     engine_.reset();
+    engine_is_loading_ = false;
   }
   // A power cut counts until a start has succeeded.
   last_ending_ = last_ending_ == Ending::power_cut ? last_ending_ : ending;

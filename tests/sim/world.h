@@ -38,6 +38,7 @@ class World {
   void plan_next_strike();
   void plan_start(Duration delay);
   void start_engine();
+  void on_engine_loaded(const Result<void>& loaded);
   void end_engine(Ending ending);
   template <class Client>
   void connect(Client& client);
@@ -63,6 +64,8 @@ class World {
   std::unique_ptr<EngineProcess> engine_;
   std::unique_ptr<BrokerProcess> broker_;  // where the plan has Kafka clients
   Ending last_ending_ = Ending::killed;
+  bool engine_is_loading_ = false;
+  std::uint64_t faults_before_load_ = 0;
   bool stopping_ = false;
   std::uint64_t start_plan_ = 0;
   bool calm_ = false;  // no more faults
