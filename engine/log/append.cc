@@ -63,6 +63,8 @@ Result<void> Log::stage(const record::BatchHeader& header, Bytes records) {
   if (header.partition_leader_epoch >= 0 && epochs_->is_news(header.partition_leader_epoch, header.base_offset)) {
     if (auto done = epochs_->assign(header.partition_leader_epoch, header.base_offset); !done) return done;
     noted = header.partition_leader_epoch;
+  } else if (epochs_->is_stale) {
+    if (auto done = epochs_->store(); !done) return done;
   }
 
   if (staged_.empty() || staged_.back()->segment != &segment) {
@@ -297,7 +299,8 @@ void Log::on_part_synced(Segment* segment, std::int64_t result) {
     if (segment != nullptr) on_sync_failed(*segment);
   }
   if (--syncs_left_ > 0) return;
-  if (syncing_epochs_) files_.close(std::exchange(syncing_epochs_, io::File{}));
+  const bool synced_epochs = static_cast<bool>(syncing_epochs_);
+  files_.close(std::exchange(syncing_epochs_, io::File{}));
   has_failed_sync_ |= sync_error_ != 0;  // of the directory or the epochs
   if (has_failed_sync_ && sync_error_ == 0) sync_error_ = EIO;
   if (sync_error_ == 0) {
@@ -311,7 +314,8 @@ void Log::on_part_synced(Segment* segment, std::int64_t result) {
       each->indexes_are_unsynced = true;
     }
     directory_is_unsynced_ |= syncs_directory_;
-    epochs_->is_unsynced = true;
+    // In a new file, which a later sync, also another process's, makes durable or fails with.
+    if (synced_epochs) static_cast<void>(epochs_->store());
   }
   syncing_.clear();
   io::Completion& done = *sync_done_;

@@ -59,7 +59,15 @@ Result<void> LeaderEpochs::load() {
 
 Result<void> LeaderEpochs::store() {
   is_unsynced = true;
-  return io::put_file(files_, directory_ + "/" + std::string(kLeaderEpochFile), encode_leader_epochs(entries_));
+  const Result<void> done =
+      io::put_file(files_, directory_ + "/" + std::string(kLeaderEpochFile), encode_leader_epochs(entries_));
+  is_stale = !done;
+  return done;
+}
+
+Result<void> LeaderEpochs::remove_file() {
+  const std::string path = directory_ + "/" + std::string(kLeaderEpochFile);
+  return files_.exists(path) ? files_.remove(path) : Result<void>();
 }
 
 Result<io::File> LeaderEpochs::open() const {
@@ -126,8 +134,12 @@ Result<void> LeaderEpochs::clear() { return entries_.empty() ? Result<void>() : 
 
 Result<void> LeaderEpochs::replace(std::vector<EpochStart> entries) {
   std::swap(entries, entries_);
+  const bool was_stale = is_stale;
   Result<void> done = store();
-  if (!done) std::swap(entries, entries_);
+  if (!done) {
+    std::swap(entries, entries_);
+    is_stale = was_stale;
+  }
   return done;
 }
 

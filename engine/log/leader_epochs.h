@@ -35,6 +35,8 @@ class LeaderEpochs {
   // From there on a scan of the log would make good for it, and it is the same with a file that cannot be read.
   Result<void> store();
   bool is_unsynced = false;
+  bool is_stale = false;  // there is news that is in memory alone: to be stored before the next batch
+  Result<void> remove_file();
   // For the sync. The caller closes it.
   Result<io::File> open() const;
 

@@ -27,7 +27,8 @@ Result<std::unique_ptr<Log>> Log::create(io::Files& files, std::string directory
                                          TimestampMs now_ms) {
   if (start < 0) return failure(Code::invalid_argument, "creating a log at a negative offset");
   std::unique_ptr<Log> log(new Log(files, std::move(directory), config));
-  if (auto done = log->epochs_->store(); !done) return std::unexpected(done.error());
+  // One that an earlier attempt has left; the file comes with the first epoch.
+  if (auto done = log->epochs_->remove_file(); !done) return std::unexpected(done.error());
   if (auto done = log->add_segment(start, now_ms, Names::for_next_sync); !done) return std::unexpected(done.error());
   log->log_start_offset_ = start;
   log->set_end(start);
@@ -83,9 +84,10 @@ LeaderEpoch Log::latest_epoch() const { return epochs_->latest(); }
 LeaderEpoch Log::epoch_at(Offset offset) const { return epochs_->at(offset); }
 EpochEnd Log::end_of_epoch(LeaderEpoch epoch) const { return epochs_->end_of(epoch, end_offset_); }
 
-Result<void> Log::assign_epoch(LeaderEpoch epoch) {
-  if (epoch <= epochs_->latest()) return {};
-  return epochs_->assign(epoch, end_offset_);
+void Log::assign_epoch(LeaderEpoch epoch) {
+  if (epoch <= epochs_->latest()) return;
+  epochs_->note(epoch, end_offset_);
+  epochs_->is_stale = true;
 }
 
 // Makes an empty segment the active one.
@@ -265,6 +267,9 @@ Result<void> Log::sync_segment(Segment& segment) {
 }
 
 Result<void> Log::sync_epochs() {
+  if (epochs_->is_stale) {
+    if (auto done = epochs_->store(); !done) return done;
+  }
   if (!epochs_->is_unsynced) return {};
   const Result<io::File> file = epochs_->open();
   if (!file) return std::unexpected(file.error());

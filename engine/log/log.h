@@ -22,6 +22,7 @@
 namespace tailrace::log {
 
 class LeaderEpochs;
+struct EpochStart;
 class RecentBatches;
 class Segment;
 struct SegmentWrite;
@@ -172,8 +173,9 @@ class Log {
   LeaderEpoch latest_epoch() const;
   LeaderEpoch epoch_at(Offset offset) const;  // kNoLeaderEpoch: not known
   EpochEnd end_of_epoch(LeaderEpoch epoch) const;
-  // A new leader's first act: notes `epoch` starting at end_offset() if it is newer than the latest one.
-  Result<void> assign_epoch(LeaderEpoch epoch);
+  // A new leader's first act: notes `epoch` starting at end_offset() if it is newer than the latest one. It gets to the
+  // checkpoint with the first batch.
+  void assign_epoch(LeaderEpoch epoch);
 
   // Calls `visit` for each stored batch from the segment that contains `from` (batches below `from` are passed over) to
   // written_end, in order. `batch` is the whole batch when `whole`, or when it is a control batch or of magic 0 or 1
@@ -228,7 +230,8 @@ class Log {
   Result<Offset> load_active();
   Result<Offset> scan(Offset from, bool gaps_are_losses);
   Result<Offset> scan_segment(Segment& segment, Offset offset_min);
-  Result<void> rebuild_epochs(Offset log_start);
+  Result<void> rebuild_epochs();
+  Result<void> settle_epochs(std::vector<EpochStart> in_file);
   Result<void> leave_to_sync(const OpenHints& hints);
 
   // append.cc

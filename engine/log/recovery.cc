@@ -216,11 +216,6 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
   set_end(*end);
   scanned_from_ = std::min(scanned_from_, *end);
 
-  if (!epochs) {
-    if (auto done = rebuild_epochs(checkpointed_start); !done) return done;
-  } else if (epochs_->entries() != known_epochs || !hints.clean_shutdown) {  // the file may never have been synced
-    if (auto done = epochs_->store(); !done) return done;
-  }
   if (end_offset_ < checkpointed_start) {
     // The data below the log start was all there is: the rest was lost, or never written.
     log_warning("log end_below_log_start directory={} end={} log_start={}", directory_, end_offset_,
@@ -229,9 +224,24 @@ Result<void> Log::recover(const OpenHints& hints, TimestampMs now_ms) {
     scanned_from_ = checkpointed_start;
   }
   log_start_offset_ = std::max(checkpointed_start, segments_.front()->base_offset());
-  if (auto done = epochs_->truncate_from_end(end_offset_); !done) return done;
-  if (auto done = epochs_->truncate_from_start(log_start_offset_); !done) return done;
+  if (!epochs) {
+    if (auto done = rebuild_epochs(); !done) return done;
+  }
+  if (auto done = settle_epochs(known_epochs); !done) return done;
+  epochs_->is_unsynced |= epochs && !hints.clean_shutdown;
   return leave_to_sync(hints);
+}
+
+// Writes the epochs unless the file tells the same of what is in the log. What it tells beyond the end does no harm
+// before a batch is there, and rewriting many files of idle logs at a start would take its time.
+Result<void> Log::settle_epochs(std::vector<EpochStart> in_file) {
+  epochs_->drop_from(end_offset_);
+  const std::size_t count =
+      std::erase_if(in_file, [this](const EpochStart& each) { return each.start_offset >= end_offset_; });
+  epochs_->is_stale |= count > 0;
+  const bool is_told = epochs_->entries() == in_file;
+  if (auto done = epochs_->truncate_from_start(log_start_offset_); !done) return done;
+  return is_told ? Result<void>() : epochs_->store();
 }
 
 // Syncs what was found of the sealed segments, however many they are, and closes them. The rest, a few files of each
@@ -429,18 +439,16 @@ Result<Offset> Log::scan_segment(Segment& segment, Offset offset_min) {
 }
 
 // The checkpoint is not there or not readable; the batches know. What lies below the log start may not even be whole.
-Result<void> Log::rebuild_epochs(Offset log_start) {
+Result<void> Log::rebuild_epochs() {
   LeaderEpochs& epochs = *epochs_;
   epochs.drop_from(0);  // a scan knows only the last ones, in whose presence older ones would not count
-  Result<void> done =
-      for_each_batch(std::max(log_start, segments_.front()->base_offset()), false,
-                     [&](const record::BatchHeader& header, Bytes, const SegmentRef&, Position) {
-                       if (header.magic >= record::kMagicV2 && header.partition_leader_epoch > epochs.latest())
-                         epochs.note(header.partition_leader_epoch, header.base_offset);
-                       return true;
-                     });
-  if (!done && done.error().code != Code::corrupt) return done;
-  return epochs.store();
+  Result<void> done = for_each_batch(
+      log_start_offset_, false, [&](const record::BatchHeader& header, Bytes, const SegmentRef&, Position) {
+        if (header.magic >= record::kMagicV2 && header.partition_leader_epoch > epochs.latest())
+          epochs.note(header.partition_leader_epoch, header.base_offset);
+        return true;
+      });
+  return !done && done.error().code != Code::corrupt ? done : Result<void>();
 }
 
 }  // namespace tailrace::log

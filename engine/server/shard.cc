@@ -12,9 +12,6 @@ namespace tailrace::server {
 namespace {
 
 constexpr int kRecordsPerTurnMax = 4096;
-// Each takes a fraction of a millisecond for its files, which the appends of other partitions must not wait for in
-// numbers.
-constexpr int kMadePerTurnMax = 16;
 
 }  // namespace
 
@@ -94,6 +91,7 @@ bool Shard::work() {
   }
   write_staged();
   start_syncs();
+  start_settling();
   start_directory_sync();
   for (const std::shared_ptr<Session>& session : sessions_) {
     for (; !session->gone_files.empty() && has_room(*session); session->gone_files.pop_back()) {

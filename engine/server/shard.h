@@ -89,6 +89,7 @@ class Shard {
   Hosted& host(const TopicIdPartition& key, std::string name, std::unique_ptr<partition::Partition> partition);
   Result<void> remove(Hosted& hosted);
   Result<void> settle(Hosted& hosted, bool is_new);
+  void start_settling();
   void settle_name(Hosted& hosted);
   void wait_settled(Session& session, Hosted& hosted, std::uint64_t request);
   void start_directory_sync();
@@ -127,6 +128,7 @@ class Shard {
   std::vector<Hosted*> unsynced_;  // to be synced when their last sync is over
   std::size_t in_flight_ = 0;      // writes and syncs
   int made_in_turn_ = 0;
+  std::vector<Hosted*> to_settle_;  // made, and no sync of theirs has begun
   // Partitions whose names in the data directory are not durable: those that wait for the sync in flight, and those
   // that came after it had begun and share the next one.
   std::vector<Hosted*> syncing_names_;

@@ -42,6 +42,11 @@ struct Shard::Session : std::enable_shared_from_this<Shard::Session> {
   std::vector<std::uint64_t> gone_files;  // to be told when there is room
 };
 
+// Making one takes a fraction of a millisecond for its files, which the appends of other partitions must not wait for
+// in numbers.
+inline constexpr int kMadePerTurnMax = 16;
+inline constexpr std::size_t kSettledTogetherMax = 1024;
+
 // A partition that is being made, given its topic's id, or removed, and whose new files or names are not durable yet.
 // Nobody but those who asked for it sees it meanwhile.
 struct Shard::Settling {

@@ -1,0 +1,445 @@
+// How the shard makes, removes and recovers partitions: what it answers when, with syncs that end when the test says
+// so, in any order and with any result.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/api/client.h"
+#include "engine/base/check.h"
+#include "engine/ipc/link.h"
+#include "engine/record/builder.h"
+#include "engine/server/shard.h"
+#include "tests/unit/support/inline_files.h"
+#include "tests/unit/support/temporary_directory.h"
+
+namespace tailrace::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Uuid kTopic{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+constexpr Uuid kOtherTopic{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 99}};
+
+std::uint16_t number(Code code) { return static_cast<std::uint16_t>(code); }
+
+// Syncs wait until the test ends them.
+class HeldFiles final : public test::InlineFiles {
+ public:
+  using InlineFiles::sync;
+  using InlineFiles::sync_directory;
+
+  void sync(io::File, io::Completion& done) override { hold("file", done); }
+  void sync_directory(const std::string& path, io::Completion& done) override { hold(path, done); }
+
+  struct Held {
+    std::string what;  // "file", or the path of a directory
+    io::Completion* done;
+  };
+  std::vector<Held> held;
+
+  void end(std::size_t index, int result = 0) {
+    const Held ended = held[index];
+    held.erase(held.begin() + static_cast<std::ptrdiff_t>(index));
+    complete(*ended.done, result);
+  }
+  void end_all(int result = 0) {
+    while (!held.empty()) end(0, result);
+  }
+  [[nodiscard]] std::size_t count(const std::string& what) const {
+    return static_cast<std::size_t>(std::ranges::count(held, what, &Held::what));
+  }
+
+ private:
+  void hold(const std::string& what, io::Completion& done) {
+    done.pending = true;
+    held.push_back({what, &done});
+  }
+};
+
+class TestIo final : public io::Io {
+ public:
+  const char* name() const override { return "test"; }
+  Instant now() const override { return {}; }
+  TimestampMs wall_clock_ms() const override { return 1'000'000; }
+  std::uint64_t random() override { return ++random_; }
+  HeldFiles& files() override { return files_; }
+  std::uint64_t turn(bool) override {
+    files_.run();
+    return 0;
+  }
+
+  Result<io::Socket> listen(const io::Address&, int) override { return failure(Code::unsupported); }
+  Result<io::Address> local_address(io::Socket) override { return failure(Code::unsupported); }
+  Result<io::Address> peer_address(io::Socket) override { return failure(Code::unsupported); }
+  void accept(io::Socket, io::Completion&) override { CHECK(false); }
+  using io::Io::receive;
+  void receive(io::Socket, MutableBytes, std::size_t, io::Completion&) override { CHECK(false); }
+  void send(io::Socket, Bytes, bool, io::Completion&) override { CHECK(false); }
+  void send_file(io::Socket, io::File, std::uint64_t, std::uint64_t, io::Completion&) override { CHECK(false); }
+  void shutdown(io::Socket) override { CHECK(false); }
+  void close(io::Socket) override { CHECK(false); }
+  void wait_readable(int, io::Completion&) override { CHECK(false); }
+  void forget(int) override { CHECK(false); }
+
+ private:
+  HeldFiles files_;
+  std::uint64_t random_ = 0;
+};
+
+// The two ends of a session in plain memory; no descriptors are passed.
+struct Rings {
+  static constexpr std::size_t kBytes = 1 << 18;
+  struct alignas(128) Line {
+    std::array<std::byte, 128> bytes;
+  };
+  std::vector<Line> memory{2 * (sizeof(ipc::RingHeader) + kBytes) / sizeof(Line)};
+  std::byte* requests() { return reinterpret_cast<std::byte*>(memory.data()); }
+  std::byte* answers() { return requests() + sizeof(ipc::RingHeader) + kBytes; }
+  Rings() {
+    new (requests()) ipc::RingHeader;
+    new (answers()) ipc::RingHeader;
+  }
+};
+
+class MemoryLink final : public ipc::Link {
+ public:
+  MemoryLink(std::shared_ptr<Rings> rings, bool is_client, Bytes arena) : rings_(std::move(rings)) {
+    producer_ = ipc::RingProducer(is_client ? rings_->requests() : rings_->answers(), Rings::kBytes);
+    consumer_ = ipc::RingConsumer(is_client ? rings_->answers() : rings_->requests(), Rings::kBytes);
+    arena_ = arena;
+  }
+  Result<void> send_file(std::uint64_t, io::File) override { return {}; }
+  void receive_files() override {}
+
+ private:
+  void ring_peer() override {}
+  std::shared_ptr<Rings> rings_;
+};
+
+template <class Answer>
+struct Asked {
+  api::Call<Answer> call;
+  int answers = 0;
+  Answer answer;
+  Asked() { call.template bind<&Asked::on_answer>(this); }
+  void on_answer(const Answer& got, Bytes) {
+    ++answers;
+    answer = got;
+  }
+};
+
+class ShardPartitionsTest : public testing::Test {
+ protected:
+  void SetUp() override { start(); }
+  void TearDown() override { kill(); }
+
+  void start() {
+    Settings settings;
+    settings.data_directory = data_.path();
+    shard_.emplace(io_, settings, nullptr);
+    ASSERT_TRUE(shard_->load());
+    connect();
+  }
+  void connect() {
+    auto rings = std::make_shared<Rings>();
+    session_ = shard_->add_session(std::make_unique<MemoryLink>(rings, false, arena_));
+    client_.emplace(io_.files(), 2);
+    client_->attach(std::make_unique<MemoryLink>(rings, true, arena_));
+    api::Identify identify{.node_id = 1, .cluster_id_size = 7};
+    std::memcpy(identify.cluster_id, "cluster", 7);
+    client_->identify(identify, identified_.call);
+    turn();
+  }
+  // As kill -9 does.
+  void kill() {
+    if (client_) client_->detach();
+    client_.reset();
+    shard_.reset();
+    files().held.clear();
+    io_.turn(true);
+  }
+  HeldFiles& files() { return io_.files(); }
+  void turn(int times = 3) {
+    for (int i = 0; i < times; ++i) {
+      if (client_) client_->publish();
+      shard_->work();
+      io_.turn(true);
+      if (client_) client_->poll();
+    }
+  }
+  // Ends all syncs, and those that they lead to.
+  void settle() {
+    do {
+      files().end_all();
+      turn();
+    } while (!files().held.empty());
+  }
+  void lead(Asked<api::RoleSet>& asked, std::int32_t partition = 0, Uuid topic = kTopic, LeaderEpoch epoch = 0) {
+    api::SetRole request{.partition = {topic, partition},
+                         .leader_epoch = epoch,
+                         .segment_bytes = 1 << 20,
+                         .index_bytes_max = 1 << 20,
+                         .index_interval_bytes = 100,
+                         .segment_ms = INT64_MAX,
+                         .topic_name_size = 6,
+                         .create = 1};
+    std::memcpy(request.topic_name, "orders", 6);
+    client_->set_role(request, asked.call);
+  }
+  void append(Asked<api::Appended>& asked) {
+    record::BatchBuilder builder(record::BatchOptions{});
+    ASSERT_TRUE(builder.add(1000, std::nullopt, as_bytes("value")));
+    const Bytes batch = *builder.finish();
+    std::memcpy(arena_.data(), batch.data(), batch.size());
+    client_->append({.partition = {kTopic, 0},
+                     .length = static_cast<std::uint32_t>(batch.size()),
+                     .wait = api::Wait::high_watermark},
+                    asked.call);
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return data_.path() + "/" + name; }
+  [[nodiscard]] std::ptrdiff_t directories() const {
+    return std::ranges::count_if(fs::directory_iterator(data_.path()), [](const auto& e) { return e.is_directory(); });
+  }
+
+  test::TemporaryDirectory data_;
+  TestIo io_;
+  std::vector<std::byte> arena_{4096};
+  std::optional<Shard> shard_;
+  std::optional<api::Client> client_;
+  std::uint64_t session_ = 0;
+  Asked<api::Done> identified_;
+};
+
+TEST_F(ShardPartitionsTest, IsAnsweredWhenTheLastOfItsSyncsHasEnded) {
+  std::array<std::size_t, 3> order{0, 1, 2};
+  std::int32_t partition = 0;
+  do {
+    Asked<api::RoleSet> asked;
+    lead(asked, partition++);
+    turn();
+    ASSERT_EQ(files().held.size(), 3u) << "its topic id, its files' names, its own name";
+    const std::vector<HeldFiles::Held> all = files().held;
+    for (const std::size_t next : order) {
+      EXPECT_EQ(asked.answers, 0);
+      const auto at = std::ranges::find(files().held, all[next].done, &HeldFiles::Held::done);
+      files().end(static_cast<std::size_t>(at - files().held.begin()));
+      turn();
+    }
+    EXPECT_EQ(asked.answers, 1);
+    EXPECT_EQ(asked.answer.code, api::kOk);
+  } while (std::ranges::next_permutation(order).found);
+}
+
+TEST_F(ShardPartitionsTest, ManyAreMadeTogetherAndShareTheSyncsOfTheirNames) {
+  std::vector<Asked<api::RoleSet>> asked(100);
+  for (std::size_t i = 0; i < asked.size(); ++i) lead(asked[i], static_cast<std::int32_t>(i));
+  turn(20);
+  EXPECT_EQ(directories(), 100);
+  EXPECT_EQ(files().count("file"), 100u);
+  EXPECT_EQ(files().count(data_.path()), 1u) << "one at a time";
+  EXPECT_EQ(std::ranges::count(asked, 0, &Asked<api::RoleSet>::answers), 100);
+  Asked<api::RoleSet> late;
+  lead(late, 100);
+  turn();
+  EXPECT_EQ(files().count(data_.path()), 1u);
+  files().end_all();
+  turn();
+  EXPECT_EQ(files().held.size(), 1u) << "for the one that came after the first had begun";
+  EXPECT_EQ(late.answers, 0);
+  for (const auto& each : asked) {
+    EXPECT_EQ(each.answers, 1);
+    EXPECT_EQ(each.answer.code, api::kOk);
+  }
+  settle();
+  EXPECT_EQ(late.answers, 1);
+}
+
+TEST_F(ShardPartitionsTest, WhatCouldNotBeMadeDurableIsUndoneAndMadeAnew) {
+  for (std::size_t failing = 0; failing < 3; ++failing) {
+    Asked<api::RoleSet> asked;
+    lead(asked);
+    turn();
+    ASSERT_EQ(files().held.size(), 3u);
+    files().end(failing, failing == 0 ? -ENOSPC : -EIO);
+    turn();
+    EXPECT_EQ(asked.answers, 0) << "not while other syncs refer to it";
+    settle();
+    EXPECT_EQ(asked.answers, 1);
+    EXPECT_EQ(asked.answer.code, number(failing == 0 ? Code::disk_full : Code::io_failed));
+    EXPECT_FALSE(fs::exists(path("orders-0")));
+    EXPECT_EQ(shard_->partition_count(), 0u);
+  }
+  Asked<api::RoleSet> again;
+  lead(again);
+  turn();
+  settle();
+  EXPECT_EQ(again.answer.code, api::kOk);
+  Asked<api::Appended> appended;
+  append(appended);
+  turn();
+  settle();
+  EXPECT_EQ(appended.answers, 1);
+  EXPECT_EQ(appended.answer.code, api::kOk);
+}
+
+TEST_F(ShardPartitionsTest, NobodyElseSeesAPartitionThatIsBeingMade) {
+  Asked<api::RoleSet> first;
+  Asked<api::RoleSet> second;
+  Asked<api::RoleSet> fenced;
+  Asked<api::RoleSet> other_id;
+  Asked<api::Appended> appended;
+  Asked<api::ReadPlan> read;
+  Asked<api::Done> deleted;
+  lead(first, 0, kTopic, 5);
+  lead(second, 0, kTopic, 6);
+  lead(fenced, 0, kTopic, 4);
+  lead(other_id, 0, kOtherTopic);
+  append(appended);
+  client_->read({.partition = {kTopic, 0}, .max_bytes = 100}, read.call);
+  client_->delete_partition({.partition = {kTopic, 0}}, deleted.call);
+  turn();
+  EXPECT_EQ(first.answers + second.answers, 0);
+  EXPECT_EQ(fenced.answer.code, number(Code::fenced_epoch));
+  EXPECT_EQ(other_id.answer.code, number(Code::retry));
+  EXPECT_EQ(appended.answer.code, number(Code::unknown_partition));
+  EXPECT_EQ(read.answer.code, number(Code::unknown_partition));
+  EXPECT_EQ(deleted.answer.code, number(Code::retry));
+  settle();
+  EXPECT_EQ(first.answers + second.answers, 2);
+  EXPECT_EQ(first.answer.code, api::kOk);
+  EXPECT_EQ(second.answer.code, api::kOk);
+}
+
+TEST_F(ShardPartitionsTest, ASessionMayEndWhileItsPartitionIsMade) {
+  Asked<api::RoleSet> asked;
+  lead(asked);
+  turn();
+  client_->detach();
+  shard_->end_session(session_);
+  turn();
+  settle();
+  connect();
+  Asked<api::RoleSet> again;
+  lead(again, 0, kTopic, 1);
+  turn();
+  EXPECT_EQ(again.answers, 1) << "it is there";
+  EXPECT_EQ(again.answer.code, api::kOk);
+}
+
+TEST_F(ShardPartitionsTest, StoppingWaitsForWhatIsBeingMade) {
+  Asked<api::RoleSet> asked;
+  lead(asked);
+  turn();
+  shard_->stop();
+  turn();
+  EXPECT_FALSE(shard_->stopped());
+  settle();
+  EXPECT_TRUE(shard_->stopped());
+  EXPECT_EQ(asked.answer.code, api::kOk);
+  EXPECT_TRUE(fs::exists(path(".kafka_cleanshutdown")));
+  kill();
+  start();
+  settle();
+  EXPECT_EQ(shard_->partition_count(), 1u);
+}
+
+TEST_F(ShardPartitionsTest, AKillWhileItIsMadeLeavesWhatTheNextStartTakes) {
+  Asked<api::RoleSet> asked;
+  lead(asked);
+  turn();
+  kill();
+  std::ofstream(path("orders-0/partition.metadata"), std::ios::trunc) << "version: 0\ntopic_";
+  start();
+  settle();
+  // It waits for its id; when that cannot be made durable, it waits on.
+  for (const int result : {-EIO, 0}) {
+    Asked<api::RoleSet> again;
+    lead(again);
+    turn();
+    ASSERT_EQ(files().held.size(), 2u) << "its name is durable";
+    EXPECT_EQ(again.answers, 0);
+    files().end_all(result);
+    turn();
+    EXPECT_EQ(again.answers, 1);
+    EXPECT_EQ(again.answer.code, result == 0 ? api::kOk : number(Code::io_failed));
+    EXPECT_TRUE(fs::exists(path("orders-0")));
+    EXPECT_EQ(shard_->partition_count(), 1u);
+  }
+}
+
+TEST_F(ShardPartitionsTest, ARemovalIsAnsweredWhenItIsDurable) {
+  std::vector<Asked<api::RoleSet>> led(2);
+  for (std::size_t i = 0; i < led.size(); ++i) lead(led[i], static_cast<std::int32_t>(i));
+  turn();
+  settle();
+  for (const int result : {-EIO, 0}) {
+    std::vector<Asked<api::Done>> deleted(2);
+    for (std::size_t i = 0; i < deleted.size(); ++i)
+      client_->delete_partition({.partition = {kTopic, static_cast<std::int32_t>(i)}}, deleted[i].call);
+    turn();
+    EXPECT_FALSE(fs::exists(path("orders-0")));
+    ASSERT_EQ(files().held.size(), 1u) << "both share it";
+    EXPECT_EQ(deleted[0].answers + deleted[1].answers, 0);
+    files().end(0, result);
+    turn();
+    for (const auto& each : deleted) EXPECT_EQ(each.answer.code, result == 0 ? api::kOk : number(Code::io_failed));
+  }
+  EXPECT_EQ(shard_->partition_count(), 0u);
+}
+
+TEST_F(ShardPartitionsTest, WhatAStartFindsIsSyncedTogetherBeforeAnyRequest) {
+  std::vector<Asked<api::RoleSet>> led(10);
+  for (std::size_t i = 0; i < led.size(); ++i) lead(led[i], static_cast<std::int32_t>(i));
+  turn();
+  settle();
+  Asked<api::Appended> appended;
+  append(appended);
+  turn();
+  settle();
+  kill();
+  start();
+  EXPECT_TRUE(shard_->is_loading());
+  EXPECT_EQ(files().held.size(), 2 * led.size() + 1) << "records and names, and the epochs of the one that has any";
+  Asked<api::RoleSet> asked;
+  lead(asked, 0, kTopic, 1);
+  turn();
+  EXPECT_EQ(asked.answers, 0);
+  while (!files().held.empty()) {
+    EXPECT_TRUE(shard_->is_loading());
+    files().end(files().held.size() / 2);
+    turn();
+  }
+  EXPECT_FALSE(shard_->is_loading());
+  EXPECT_TRUE(shard_->loaded());
+  EXPECT_EQ(asked.answer.code, api::kOk);
+  EXPECT_EQ(asked.answer.end_offset, 1);
+}
+
+TEST_F(ShardPartitionsTest, AStartFailsWhenWhatItFindsCannotBeSynced) {
+  Asked<api::RoleSet> asked;
+  lead(asked);
+  turn();
+  settle();
+  kill();
+  start();
+  files().end(0, -EIO);
+  files().end_all();
+  turn();
+  ASSERT_FALSE(shard_->loaded());
+  EXPECT_EQ(shard_->loaded().error().code, Code::io_failed);
+  Asked<api::RoleSet> again;
+  lead(again, 0, kTopic, 1);
+  turn();
+  EXPECT_EQ(again.answers, 0);
+}
+
+}  // namespace
+}  // namespace tailrace::server
