@@ -240,12 +240,6 @@ void Log::sync(io::Completion& done) {
   };
   std::vector<Part> files;
   syncs_directory_ = std::exchange(directory_is_unsynced_, false);
-  if (std::exchange(epochs_->is_unsynced, false)) {
-    syncs_directory_ = true;  // the file has come to its name by a rename
-    const Result<io::File> file = epochs_->open();
-    if (file) files.push_back({nullptr, syncing_epochs_ = *file});
-    note(file ? Result<void>() : std::unexpected(file.error()));
-  }
   syncing_ = std::move(unsynced_);
   unsynced_.clear();
   for (Segment* segment : syncing_) {
@@ -264,6 +258,12 @@ void Log::sync(io::Completion& done) {
       if (opened) files.push_back({segment, index->file()});
       note(opened);
     }
+  }
+  if (std::exchange(epochs_->is_unsynced, false)) {
+    syncs_directory_ = true;  // the file has come to its name by a rename
+    const Result<io::File> file = epochs_->open();
+    if (file) files.push_back({nullptr, syncing_epochs_ = *file});
+    note(file ? Result<void>() : std::unexpected(file.error()));
   }
   // The answer comes by the loop even when there was nothing to sync after all.
   if (files.empty() && !syncs_directory_) {
@@ -297,6 +297,8 @@ void Log::on_part_synced(Segment* segment, std::int64_t result) {
   if (result < 0) {
     if (sync_error_ == 0) sync_error_ = static_cast<int>(-result);
     if (segment != nullptr) on_sync_failed(*segment);
+    // Once more in a new file, so that a later sync, also another process's, makes it durable or fails with it.
+    if (segment == nullptr && syncing_epochs_) static_cast<void>(epochs_->store());
   }
   if (--syncs_left_ > 0) return;
   const bool synced_epochs = static_cast<bool>(syncing_epochs_);
@@ -314,8 +316,7 @@ void Log::on_part_synced(Segment* segment, std::int64_t result) {
       each->indexes_are_unsynced = true;
     }
     directory_is_unsynced_ |= syncs_directory_;
-    // In a new file, which a later sync, also another process's, makes durable or fails with.
-    if (synced_epochs) static_cast<void>(epochs_->store());
+    epochs_->is_unsynced |= synced_epochs;
   }
   syncing_.clear();
   io::Completion& done = *sync_done_;

@@ -146,6 +146,10 @@ Result<io::File> DataDirectory::write_topic_id(const std::string& partition_path
   return std::unexpected(done.error());
 }
 
+Result<io::File> DataDirectory::open_topic_id(const std::string& partition_path) {
+  return files_.open(partition_path + "/" + std::string(log::kPartitionMetadataFile), io::OpenMode::read_write);
+}
+
 Result<std::string> DataDirectory::rename(std::string_view topic, std::int32_t partition, log::DirectoryState state,
                                           const Uuid& unique) {
   const std::string to =

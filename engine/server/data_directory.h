@@ -53,6 +53,7 @@ class DataDirectory {
   // Writes partition.metadata. The file is to be synced and closed, and the partition's directory to be synced; until
   // then a crash may leave one that cannot be read, as good as none.
   Result<io::File> write_topic_id(const std::string& partition_path, const Uuid& topic_id);
+  Result<io::File> open_topic_id(const std::string& partition_path);
   // Renames to `-delete` and returns the new path. Once that is durable, remove_later has the files removed.
   Result<std::string> rename_for_removal(std::string_view topic, std::int32_t partition, const Uuid& unique);
   void remove_later(const std::string& renamed_path) { to_remove_.push_back(renamed_path); }

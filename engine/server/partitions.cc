@@ -33,6 +33,9 @@ Result<void> Shard::load() {
     const TopicIdPartition key{has_topic_id ? each.topic_id : random_uuid(), each.partition};
     Hosted& hosted = host(key, each.topic, std::move(*opened));
     hosted.has_topic_id = has_topic_id;
+    if (has_topic_id && !each.hints.clean_shutdown) {
+      if (Result<void> started = sync_topic_id(hosted); !started) return started;
+    }
     log_debug("partition opened name={} start={} end={}", hosted.name, hosted.partition->log_start_offset(),
               hosted.partition->log().end_offset());
   }
@@ -50,6 +53,19 @@ Result<void> Shard::load() {
   io_.arm(checkpoint_timer_, io_.now() + std::chrono::milliseconds(settings_.checkpoint_interval_ms));
   io_.arm(expiry_timer_, io_.now() + std::chrono::milliseconds(settings_.producer_expiration_check_interval_ms));
   io_.arm(removal_timer_, io_.now() + std::chrono::milliseconds(settings_.file_delete_delay_ms));
+  return {};
+}
+
+// Whoever wrote the topic's id may have been killed before it was durable.
+Result<void> Shard::sync_topic_id(Hosted& hosted) {
+  const Result<io::File> metadata = directory_.open_topic_id(hosted.partition->log().directory());
+  if (!metadata) return std::unexpected(metadata.error());
+  hosted.settling = std::make_unique<Settling>();
+  hosted.settling->metadata = *metadata;
+  hosted.settling->metadata_synced.bind<&Hosted::on_metadata_synced>(&hosted);
+  hosted.settling->syncs_left = 1;
+  ++in_flight_;
+  io_.files().sync(*metadata, hosted.settling->metadata_synced);
   return {};
 }
 
@@ -180,7 +196,7 @@ Result<void> Shard::settle(Hosted& hosted, bool is_new) {
   const Result<io::File> metadata = directory_.write_topic_id(path, hosted.key.topic_id);
   if (!metadata) return std::unexpected(metadata.error());
   settling.metadata = *metadata;
-  settling.metadata_synced.bind<&Hosted::on_file_settled>(&hosted);
+  settling.metadata_synced.bind<&Hosted::on_metadata_synced>(&hosted);
   settling.directory_synced.bind<&Hosted::on_file_settled>(&hosted);
   settling.syncs_left = 2;
   to_settle_.push_back(&hosted);
@@ -230,6 +246,10 @@ void Shard::on_settled(Hosted& hosted, std::int64_t result) {
   if (--hosted.settling->syncs_left > 0) return;
   const std::unique_ptr<Settling> settling = std::move(hosted.settling);
   io_.files().close(settling->metadata);
+  if (is_loading()) {
+    if (settling->error != 0) loaded_ = failure(Code::io_failed, "syncing what was found");
+    return;
+  }
   api::RoleSet role_set;
   role_set.log_start_offset = hosted.partition->log_start_offset();
   role_set.end_offset = hosted.partition->log().end_offset();
@@ -263,6 +283,7 @@ void Shard::undo_making(Hosted& hosted, bool is_new) {
     const Result<std::string> renamed =
         directory_.rename_for_removal(hosted.topic, hosted.key.partition, random_uuid());
     if (renamed) directory_.remove_later(*renamed);
+    is_left_half_made_ |= !renamed;
     if (!renamed) log_warning("partition left half made name={} reason=\"{}\"", hosted.name, renamed.error().text());
     partitions_.set(hosted_.size());
     return;

@@ -223,7 +223,7 @@ void Shard::stop() {
 }
 
 void Shard::finish_stop() {
-  bool clean = true;
+  bool clean = !is_left_half_made_;
   for (auto& [key, hosted] : hosted_) {
     if (hosted->deleted) continue;
     if (Result<void> closed = hosted->partition->close(); !closed) {

@@ -88,6 +88,7 @@ class Shard {
   Result<Hosted*> find_or_create(const api::SetRole& request, const std::string& name, const log::LogConfig& config);
   Hosted& host(const TopicIdPartition& key, std::string name, std::unique_ptr<partition::Partition> partition);
   Result<void> remove(Hosted& hosted);
+  Result<void> sync_topic_id(Hosted& hosted);
   Result<void> settle(Hosted& hosted, bool is_new);
   void start_settling();
   void settle_name(Hosted& hosted);
@@ -124,9 +125,10 @@ class Shard {
   std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<std::shared_ptr<Session>> ended_sessions_;  // let go by the next turn: a link cannot destroy itself
   std::unordered_map<TopicIdPartition, std::unique_ptr<Hosted>, TopicIdPartitionHash> hosted_;
-  std::vector<Hosted*> staged_;    // to be written in this turn
-  std::vector<Hosted*> unsynced_;  // to be synced when their last sync is over
-  std::size_t in_flight_ = 0;      // writes and syncs
+  std::vector<Hosted*> staged_;     // to be written in this turn
+  std::vector<Hosted*> unsynced_;   // to be synced when their last sync is over
+  std::size_t in_flight_ = 0;       // writes and syncs
+  bool is_left_half_made_ = false;  // a directory, which the next start must not trust
   int made_in_turn_ = 0;
   std::vector<Hosted*> to_settle_;  // made, and no sync of theirs has begun
   // Partitions whose names in the data directory are not durable: those that wait for the sync in flight, and those

@@ -94,6 +94,11 @@ struct Shard::Hosted {
   }
   void on_written(std::int64_t result) { shard->on_written(*this, result); }
   void on_synced(std::int64_t result) { shard->on_synced(*this, result); }
+  void on_metadata_synced(std::int64_t result) {
+    // As it is not known what of it is on the disk: whoever syncs it next is to find out.
+    if (result < 0) static_cast<void>(io::write_again(shard->io_.files(), settling->metadata, 0));
+    on_file_settled(result);
+  }
   void on_file_settled(std::int64_t result) {
     --shard->in_flight_;
     shard->on_settled(*this, result);
