@@ -62,6 +62,7 @@ void KafkaReader::fetch() {
   }
   in_flight_ = true;
   end_before_ = client_.stage().history.visible_end(slot().key());
+  incarnation_before_ = client_.stage().history.incarnation();
   client_.schedule().note("fetch slot={} offset={} version={} session={} epoch={}", slot_, position_, version_,
                           session_id_ == 0 ? "none" : "open", session_epoch_);
   kafka_.ask(request, version_, [this, key = slot().key(), position = position_](std::optional<Bytes> body) {
@@ -103,7 +104,7 @@ void KafkaReader::on_answer(const TopicIdPartition& key, Offset position, std::o
     // A name may mean a newer topic than the one that was asked for.
     if (key != slot().key()) return;
     if (error == ErrorCode::OFFSET_OUT_OF_RANGE && !history.is_durable() &&
-        position > std::min(end_before_, history.visible_end(key))) {
+        (position > std::min(end_before_, history.visible_end(key)) || incarnation_before_ != history.incarnation())) {
       position_ = 0;  // a power cut took the end
       return;
     }

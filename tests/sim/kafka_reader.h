@@ -23,7 +23,8 @@ class KafkaReader final : public Actor {
   std::size_t slot_;
   Uuid topic_id_;
   Offset position_ = 0;
-  Offset end_before_ = 0;  // of what was readable when the question was asked
+  std::uint64_t incarnation_before_ = 0;  // the broker asks again when the engine is back, with less
+  Offset end_before_ = 0;                 // of what was readable when the question was asked
   bool in_flight_ = false;
   std::int16_t version_ = 12;
   std::int32_t session_id_ = 0;
