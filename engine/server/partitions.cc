@@ -121,7 +121,7 @@ void Shard::on_set_role(Session& session, const api::SetRole& request) {
     partition.log().set_config(config);
     answer.log_start_offset = partition.log_start_offset();
     answer.end_offset = partition.log().end_offset();
-    if ((*hosted)->settling) return wait_settled(session, **hosted, request.request);
+    if ((*hosted)->settling) return wait_settled(session, **hosted, {session.id, request.request, request.last_code});
   } else if (led.error().code != Code::fenced_epoch && api::to_code(led) != request.last_code) {
     log_error("role not set partition={}-{} reason=\"{}\"", name, request.partition.partition, led.error().text());
   }
@@ -221,9 +221,9 @@ void Shard::settle_name(Hosted& hosted) {
   unsynced_names_.push_back(&hosted);
 }
 
-void Shard::wait_settled(Session& session, Hosted& hosted, std::uint64_t request) {
+void Shard::wait_settled(Session& session, Hosted& hosted, const Asker& asker) {
   session.owed_bytes += kOwedSettledBytes;
-  hosted.settling->askers.push_back({session.id, request});
+  hosted.settling->askers.push_back(asker);
 }
 
 // One at a time, as for the logs: names that change meanwhile share the next one.
@@ -255,10 +255,12 @@ void Shard::on_settled(Hosted& hosted, std::int64_t result) {
   role_set.end_offset = hosted.partition->log().end_offset();
   if (settling->error != 0) {
     role_set.code = static_cast<std::uint16_t>(settling->error == -ENOSPC ? Code::disk_full : Code::io_failed);
-    log_error("partition not {} name={} error=\"{}\"", hosted.deleted ? "deleted" : "made", hosted.name,
-              std::strerror(static_cast<int>(-settling->error)));
+    if (std::ranges::any_of(settling->askers, [&](const auto& each) { return each.last_code != role_set.code; })) {
+      log_error("partition not {} name={} error=\"{}\"", hosted.deleted ? "deleted" : "made", hosted.name,
+                std::strerror(static_cast<int>(-settling->error)));
+    }
   }
-  for (const Settling::Asker& asker : settling->askers) {
+  for (const Asker& asker : settling->askers) {
     Session* const session = find_session(asker.session);
     if (session == nullptr) continue;
     session->owed_bytes -= kOwedSettledBytes;
@@ -301,7 +303,9 @@ void Shard::on_delete_partition(Session& session, const api::DeletePartition& re
     if (!removed && removed.error().code != Code::retry && api::to_code(removed) != request.last_code) {
       log_error("partition not deleted name={} reason=\"{}\"", found->second->name, removed.error().text());
     }
-    if (removed) return wait_settled(session, *found->second, request.request);
+    if (removed) {
+      return wait_settled(session, *found->second, {session.id, request.request, request.last_code});
+    }
     answer.code = api::to_code(removed);
   }
   reply(session, answer);

@@ -56,6 +56,7 @@ class Shard {
  private:
   enum class State : std::uint8_t { loading, failed, running, stopping, stopped };
   struct Session;
+  struct Asker;
   struct Settling;
   struct Hosted;
 
@@ -92,7 +93,7 @@ class Shard {
   Result<void> settle(Hosted& hosted, bool is_new);
   void start_settling();
   void settle_name(Hosted& hosted);
-  void wait_settled(Session& session, Hosted& hosted, std::uint64_t request);
+  void wait_settled(Session& session, Hosted& hosted, const Asker& asker);
   void start_directory_sync();
   void on_directory_synced(std::int64_t result);
   void on_settled(Hosted& hosted, std::int64_t result);

@@ -47,20 +47,23 @@ struct Shard::Session : std::enable_shared_from_this<Shard::Session> {
 inline constexpr int kMadePerTurnMax = 16;
 inline constexpr std::size_t kSettledTogetherMax = 1024;
 
+// Who gets a RoleSet or a Done.
+struct Shard::Asker {
+  std::uint64_t session = 0;
+  std::uint64_t request = 0;
+  std::uint16_t last_code = 0;  // of the attempt before: what is told again is not logged again
+};
+
 // A partition that is being made, given its topic's id, or removed, and whose new files or names are not durable yet.
 // Nobody but those who asked for it sees it meanwhile.
 struct Shard::Settling {
-  struct Asker {
-    std::uint64_t session = 0;
-    std::uint64_t request = 0;
-  };
   bool is_new = false;  // the partition goes again when this fails
   std::size_t syncs_left = 0;
   std::int64_t error = 0;  // the first one, as -errno
   io::File metadata;
   io::Completion metadata_synced;
   io::Completion directory_synced;
-  std::vector<Asker> askers;  // who gets a RoleSet or a Done
+  std::vector<Asker> askers;
 };
 
 struct Shard::Hosted {
