@@ -396,15 +396,22 @@ void Control::on_stop_replica(std::uint64_t number, std::int32_t correlation_id,
         return each.second->topic == topic.topic_name && each.first.partition == state.partition_index;
       });
       batch.outcomes.push_back({std::string(topic.topic_name), {}, state.partition_index, ErrorCode::NONE});
-      // One that failed before is tried again for this request.
+      // One that failed before is tried again for this request. One that is under way does not help where the
+      // partition was made anew meanwhile.
       const auto pending = std::find_if(removals_.begin(), removals_.end(), [&](const auto& each) {
-        return each->topic == topic.topic_name && each->key.partition == state.partition_index;
+        if (each->batch != nullptr || each->key.partition != state.partition_index) return false;
+        return found == roles_.end() ? each->topic == topic.topic_name : each->key == found->first && !each->in_flight;
       });
-      if (pending != removals_.end() && (*pending)->batch == nullptr) {
+      if (pending != removals_.end()) {
         (*pending)->batch = &batch;
         (*pending)->outcome = batch.outcomes.size() - 1;
         ++batch.awaited;
-        if (!(*pending)->in_flight && found == roles_.end()) remove(**pending);
+        if (found != roles_.end() && found->second->in_flight) {
+          found->second->is_dropped = true;  // when it has answered, the removal is sent
+          continue;
+        }
+        if (found != roles_.end()) drop_role(found);
+        if (!(*pending)->in_flight) remove(**pending);
         continue;
       }
       if (found == roles_.end()) continue;  // not there: as good as deleted

@@ -168,7 +168,7 @@ class ControlTest : public testing::Test {
   std::unique_ptr<ipc::Bell> bell_ = std::move(*ipc::Bell::create(io_));
   std::vector<std::byte> memory_ = std::vector<std::byte>(1 << 20);
   ipc::Arena arena_{memory_};
-  api::Client engine_{io_.files(), 1};
+  api::Client engine_{io_, 1};
   NodeState node_{io_, config(), engine_, arena_};
   Forwarder forwarder_{node_, Forwarder::kAdministrationMax};
   std::unique_ptr<ipc::Listener> listener_;
@@ -299,6 +299,53 @@ TEST_F(ControlTest, ARemovalWaitsForTheRoleInFlightAndThenTheRoleIsGone) {
     attach_engine();
     EXPECT_FALSE(next<api::SetRole>());
   }
+}
+
+// The controller sends what it has in its store, also a topic whose deletion failed, before it asks for that again.
+TEST_F(ControlTest, ARemovalThatFailedAndARoleOfTheSamePartitionDoNotWaitForEachOther) {
+  for (const bool is_answered : {true, false}) {
+    SCOPED_TRACE(is_answered);
+    lead("a");
+    answer(api::RoleSet{.request = next<api::SetRole>()->request});
+    const std::uint64_t failing = stop('a');
+    answer(api::Done{.request = next<api::DeletePartition>()->request, .code = kDiskFull});
+    EXPECT_TRUE(has_replied(failing));
+    lead("a");
+    const auto again = next<api::SetRole>();
+    ASSERT_TRUE(again);
+    if (is_answered) answer(api::RoleSet{.request = again->request, .code = static_cast<std::uint16_t>(Code::retry)});
+    const std::uint64_t asked = stop('a');
+    if (!is_answered) answer(api::RoleSet{.request = again->request});
+    const auto removal = next<api::DeletePartition>();
+    ASSERT_TRUE(removal);
+    answer(api::Done{.request = removal->request});
+    EXPECT_TRUE(has_replied(asked));
+    io_.pass(std::chrono::seconds(2));
+    EXPECT_FALSE(next<api::SetRole>());
+    EXPECT_FALSE(next<api::DeletePartition>());
+  }
+}
+
+// A removal that the engine has already may come before the partition is made anew.
+TEST_F(ControlTest, APartitionMadeAnewWhileItIsRemovedIsRemovedAgain) {
+  lead("a");
+  answer(api::RoleSet{.request = next<api::SetRole>()->request});
+  stop('a');
+  answer(api::Done{.request = next<api::DeletePartition>()->request, .code = kDiskFull});
+  io_.pass(std::chrono::seconds(2));
+  const auto first = next<api::DeletePartition>();
+  ASSERT_TRUE(first);
+  lead("a");
+  const auto role = next<api::SetRole>();
+  ASSERT_TRUE(role);
+  const std::uint64_t asked = stop('a');
+  answer(api::Done{.request = first->request});
+  EXPECT_FALSE(has_replied(asked));
+  answer(api::RoleSet{.request = role->request});
+  const auto second = next<api::DeletePartition>();
+  ASSERT_TRUE(second);
+  answer(api::Done{.request = second->request});
+  EXPECT_TRUE(has_replied(asked));
 }
 
 TEST_F(ControlTest, IsReadyOnceEveryRoleHasAnAnswer) {
