@@ -16,7 +16,9 @@ bool FrameMemory::is_large(std::size_t size) const {
 
 std::optional<ipc::Arena::Chunk> FrameMemory::take(std::size_t size) {
   if (is_large(size)) return arena_.allocate(size, ipc::Arena::Part::upper_half);
-  return arena_.allocate(size, large_.empty() ? ipc::Arena::Part::anywhere : ipc::Arena::Part::lower_half);
+  // What lies in the upper half may lie there long: a Fetch waits with its frame.
+  const std::optional<ipc::Arena::Chunk> chunk = arena_.allocate(size, ipc::Arena::Part::lower_half);
+  return chunk || !large_.empty() ? chunk : arena_.allocate(size, ipc::Arena::Part::anywhere);
 }
 
 std::optional<ipc::Arena::Chunk> FrameMemory::allocate(std::size_t size, FrameWaiter& waiter) {

@@ -1,6 +1,6 @@
 // FrameMemory: who gets a chunk of the arena for a frame, and who waits. Large frames have the upper half of the arena,
-// which small ones use only while no large one waits: so neither kind keeps the other from coming in, whatever clients
-// send. Those of one kind are served in the order in which they came. Owned by the server.
+// which small ones use only while no large one waits and the lower half is full: so neither kind keeps the other from
+// coming in. Those of one kind are served in the order in which they came. Owned by the server.
 #pragma once
 
 #include <cstddef>

@@ -140,6 +140,14 @@ TEST_F(FrameMemoryTest, OneThatGivesUpMakesRoomForThoseBehind) {
   EXPECT_FALSE(memory_.serve());
 }
 
+// A chunk of just the right size in the upper half is not better than a part of a larger one in the lower half.
+TEST_F(FrameMemoryTest, SmallFramesLeaveTheUpperHalfAloneWhileThereIsRoom) {
+  for (Frame* const each : fill()) {
+    if (each->chunk->offset != kSize / 2) end(*each);  // whose other half is free now
+  }
+  for (int i = 0; i < 1000; ++i) EXPECT_LT(come(kSmall).chunk->offset, kSize / 2);
+}
+
 TEST_F(FrameMemoryTest, TheLargestFrameFindsRoomInTheEnd) {
   std::vector<Frame*> small = fill();
   Frame& largest = come(memory_.frame_bytes_max());
