@@ -361,15 +361,14 @@ void Listener::on_hello(Greeting& greeting) {
   end(greeting);
   link->peer_bell_ = bell_fd;
   link->peer_role_ = hello.role;
+  // Each descriptor has an owner before anything is refused.
   Result<SharedMemory> rings = SharedMemory::adopt(rings_fd, rings_size(hello.ring_bytes), true);
-  if (!rings) return;
+  Result<SharedMemory> arena;
+  if (hello.arena_bytes != 0) arena = SharedMemory::adopt(arena_fd, hello.arena_bytes, false);
+  if (!rings || !arena) return;
   link->rings_ = std::move(*rings);
-  if (hello.arena_bytes != 0) {
-    Result<SharedMemory> arena = SharedMemory::adopt(arena_fd, hello.arena_bytes, false);
-    if (!arena) return;
-    link->arena_memory_ = std::move(*arena);
-    link->arena_ = link->arena_memory_.bytes();
-  }
+  link->arena_memory_ = std::move(*arena);
+  link->arena_ = link->arena_memory_.bytes();
   std::byte* const memory = link->rings_.bytes().data();
   link->consumer_ = RingConsumer(memory, hello.ring_bytes);
   link->producer_ = RingProducer(memory + rings_size(hello.ring_bytes) / 2, hello.ring_bytes);
