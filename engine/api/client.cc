@@ -10,8 +10,23 @@ namespace tailrace::api {
 namespace {
 
 constexpr std::uint16_t kPeerGone = static_cast<std::uint16_t>(Code::peer_gone);
+constexpr Duration kRoomPause{200};
 
 }  // namespace
+
+Client::Client(io::Io& io, std::size_t descriptors_max) : io_(io), files_(io.files(), descriptors_max) {
+  room_timer_.bind<&Client::on_room_due>(this);
+}
+
+Client::~Client() { io_.disarm(room_timer_); }
+
+bool Client::prepare_to_sleep() {
+  if (!lost_.empty()) return false;
+  if (link_ == nullptr) return true;
+  if (!link_->consumer().prepare_to_sleep()) return false;
+  if (!overflow_.empty() && !room_timer_.armed()) io_.arm(room_timer_, io_.now() + kRoomPause);
+  return true;
+}
 
 void Client::attach(std::unique_ptr<ipc::Link> link) {
   CHECK(link_ == nullptr);

@@ -12,6 +12,7 @@
 #include "engine/api/file_cache.h"
 #include "engine/api/messages.h"
 #include "engine/base/bytes.h"
+#include "engine/io/io.h"
 #include "engine/ipc/link.h"
 
 namespace tailrace::api {
@@ -34,8 +35,9 @@ struct Call {
 
 class Client {
  public:
-  // `files` closes descriptors; `descriptors_max` bounds the cache.
-  Client(io::Files& files, std::size_t descriptors_max) : files_(files, descriptors_max) {}
+  // `descriptors_max` bounds the cache of open files.
+  Client(io::Io& io, std::size_t descriptors_max);
+  ~Client();
 
   void attach(std::unique_ptr<ipc::Link> link);
   // Answers all calls in flight with peer_gone: their memory is used again, so not before the link has told of its end.
@@ -59,9 +61,9 @@ class Client {
   // Runs the answers that have come, sends what waits for room. True: something was done.
   bool poll();
   void publish();
-  bool prepare_to_sleep() {
-    return overflow_.empty() && lost_.empty() && (link_ == nullptr || link_->consumer().prepare_to_sleep());
-  }
+  // True: the engine rings when an answer comes. It does not ring when it makes room: while requests wait for that, a
+  // timer brings the loop here.
+  bool prepare_to_sleep();
   void wake() {
     if (link_ != nullptr) link_->consumer().wake();
   }
@@ -95,7 +97,10 @@ class Client {
   void answer(Type type, Bytes payload);
   void dispatch(const ipc::RingRecord& record);
   void lose(std::uint64_t request);
+  void on_room_due() {}  // the turn that follows polls
 
+  io::Io& io_;
+  io::Timer room_timer_;
   std::unique_ptr<ipc::Link> link_;
   FileCache files_;
   std::vector<Slot> slots_;

@@ -51,7 +51,7 @@ class Broker : public node::Worker {
       : process_(process),
         arena_memory_(std::move(arena_memory)),
         arena_(arena_memory_.bytes()),
-        engine_(process.io().files(), files_max()),
+        engine_(process.io(), files_max()),
         node_(process.io(), process.config(), engine_, arena_),
         zkbridge_(node_, broker::Forwarder::kAdministrationMax),
         groupcoord_(node_, broker::Forwarder::kCoordinationMax),

@@ -40,7 +40,7 @@ BrokerProcess::BrokerProcess(Surroundings& around, Stage& stage)
       arena_memory_(std::make_shared<std::vector<std::byte>>(kArenaSize)),
       arena_(*arena_memory_),
       counters_(make_counters()),
-      engine_(io().files(), 1 + around.schedule.random.below(8)),
+      engine_(io(), 1 + around.schedule.random.below(8)),
       node_(io(), config(), engine_, arena_),
       zkbridge_(node_, broker::Forwarder::kAdministrationMax),
       groupcoord_(node_, broker::Forwarder::kCoordinationMax),

@@ -22,7 +22,7 @@ ClientProcess::ClientProcess(Surroundings& around, Stage& stage, std::string nam
       stage_(stage),
       arena_memory_(std::make_shared<std::vector<std::byte>>(kArenaSize)),
       arena_(*arena_memory_),
-      api_(io().files(), descriptors_max) {
+      api_(io(), descriptors_max) {
   identify_.bind<&ClientProcess::on_identified>(this);
 }
 

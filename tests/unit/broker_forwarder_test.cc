@@ -144,7 +144,7 @@ class ForwarderTest : public testing::Test {
   ipc::Arena arena_{memory_};
   NoHost host_{arena_};
   std::unique_ptr<io::Io> real_io_ = std::move(*io::make_io());
-  api::Client engine_{real_io_->files(), 1};
+  api::Client engine_{*real_io_, 1};
   NodeState node_{io_, config(), engine_, arena_};
   Connection connection_{node_, host_, io::Socket{}, 0, 1 << 20};
   std::unique_ptr<ipc::MessageChannel> near_;
