@@ -6,12 +6,20 @@
 
 #include <array>
 #include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/observe.h"
 
 namespace tailrace::io {
 namespace {
 
 constexpr std::size_t kHelpersMax = 16;
 constexpr int kEventsPerWait = 256;
+
+std::int64_t sync_now(int descriptor, bool data_only) {
+  return (data_only ? ::fdatasync(descriptor) : ::fsync(descriptor)) == 0 ? 0 : -errno;
+}
 
 }  // namespace
 
@@ -63,10 +71,24 @@ void EpollIo::wait(std::int64_t timeout_us) {
 void EpollIo::start_sync(int descriptor, bool data_only, Completion& done) {
   {
     const std::lock_guard lock(mutex_);
-    to_sync_.push_back({descriptor, data_only, &done, 0});
-    if (idle_ < to_sync_.size() && helpers_.size() < kHelpersMax) helpers_.emplace_back([this] { sync_loop(); });
+    if (idle_ <= to_sync_.size() && helpers_.size() < kHelpersMax) add_helper();
+    if (!helpers_.empty()) {
+      to_sync_.push_back({descriptor, data_only, &done, 0});
+      work_.notify_one();
+      return;
+    }
   }
-  work_.notify_one();
+  complete(done, sync_now(descriptor, data_only));
+}
+
+// Where no thread can be made, the syncs wait for those there are.
+void EpollIo::add_helper() {
+  try {
+    helpers_.emplace_back([this] { sync_loop(); });
+  } catch (const std::system_error& error) {
+    if (std::exchange(lacks_helpers_, true)) return;
+    log_warning("syncs are slow threads={} reason=\"no thread can be made: {}\"", helpers_.size(), error.what());
+  }
 }
 
 void EpollIo::sync_loop() {
@@ -79,7 +101,7 @@ void EpollIo::sync_loop() {
     Sync sync = to_sync_.front();
     to_sync_.pop_front();
     lock.unlock();
-    sync.result = (sync.data_only ? ::fdatasync(sync.descriptor) : ::fsync(sync.descriptor)) == 0 ? 0 : -errno;
+    sync.result = sync_now(sync.descriptor, sync.data_only);
     lock.lock();
     synced_.push_back(sync);
     const std::uint64_t one = 1;

@@ -52,6 +52,7 @@ class EpollIo : public SocketIo {
 
   EpollIo() : files_(*this) {}
   void start_sync(int descriptor, bool data_only, Completion& done);
+  void add_helper();
   void sync_loop();
   void take_finished_syncs();
 
@@ -66,6 +67,7 @@ class EpollIo : public SocketIo {
   std::size_t idle_ = 0;  // helpers that wait for work
   std::condition_variable work_;
   std::vector<std::thread> helpers_;  // started when they are missed: most processes never need one
+  bool lacks_helpers_ = false;        // which was logged
 };
 
 }  // namespace tailrace::io

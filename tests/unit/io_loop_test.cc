@@ -1,10 +1,12 @@
 // The same stories on both loops: what the seam promises must not depend on how the kernel is asked.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -231,6 +233,37 @@ TEST_P(LoopTest, SyncsAndWritesCompleteInTheLoop) {
   io_->files().sync(File{9999}, failed.completion);
   run_until(failed);
   EXPECT_EQ(failed.result, -EBADF);
+}
+
+// At first there is none at all, then some: the syncs go on with what there is.
+TEST_P(LoopTest, SyncsCompleteAlsoWhereNoThreadCanBeMade) {
+  auto file = io_->files().open(directory_ + "/log", OpenMode::create);
+  ASSERT_TRUE(file);
+  const auto sync_many = [&] {
+    std::array<Waiter, 40> synced;
+    for (Waiter& each : synced) io_->files().sync(*file, each.completion);
+    for (Waiter& each : synced) {
+      run_until(each);
+      EXPECT_EQ(each.result, 0);
+    }
+  };
+  pthread_attr_t usual;
+  pthread_attr_t impossible;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_getattr_default_np(&impossible), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&impossible, std::size_t{1} << 60), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&impossible), 0);
+  sync_many();
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  Waiter first;
+  io_->files().sync(*file, first.completion);
+  run_until(first);
+  ASSERT_EQ(::pthread_setattr_default_np(&impossible), 0);
+  sync_many();
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  ::pthread_attr_destroy(&usual);
+  ::pthread_attr_destroy(&impossible);
+  io_->files().close(*file);
 }
 
 // The kernel may refuse to watch one (for want of memory, or beyond a limit): that ends what waits on it, and no more.
