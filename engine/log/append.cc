@@ -31,6 +31,9 @@ bool holds(const std::vector<Segment*>& segments, const Segment& segment) {
   return std::ranges::find(segments, &segment) != segments.end();
 }
 
+// A directory that is to be synced is opened for it first, and these are errors of opening alone: nothing was lost.
+bool could_not_begin(std::int64_t result) { return result == -EMFILE || result == -ENFILE; }
+
 }  // namespace
 
 // LogSegment.shouldRoll, counting what is staged.
@@ -263,6 +266,7 @@ void Log::sync(io::Completion& done) {
     syncs_directory_ = true;  // the file has come to its name by a rename
     const Result<io::File> file = epochs_->open();
     if (file) files.push_back({nullptr, syncing_epochs_ = *file});
+    epochs_->is_unsynced = !file;
     note(file ? Result<void>() : std::unexpected(file.error()));
   }
   // The answer comes by the loop even when there was nothing to sync after all.
@@ -297,13 +301,15 @@ void Log::on_part_synced(Segment* segment, std::int64_t result) {
   if (result < 0) {
     if (sync_error_ == 0) sync_error_ = static_cast<int>(-result);
     if (segment != nullptr) on_sync_failed(*segment);
-    // Once more in a new file, so that a later sync, also another process's, makes it durable or fails with it.
-    if (segment == nullptr && syncing_epochs_) static_cast<void>(epochs_->store());
+    if (segment == nullptr && !could_not_begin(result)) {
+      has_failed_sync_ = true;
+      // Once more in a new file, so that a later sync, also another process's, makes it durable or fails with it.
+      if (syncing_epochs_) static_cast<void>(epochs_->store());
+    }
   }
   if (--syncs_left_ > 0) return;
   const bool synced_epochs = static_cast<bool>(syncing_epochs_);
   files_.close(std::exchange(syncing_epochs_, io::File{}));
-  has_failed_sync_ |= sync_error_ != 0;  // of the directory or the epochs
   if (has_failed_sync_ && sync_error_ == 0) sync_error_ = EIO;
   if (sync_error_ == 0) {
     durable_end_ = std::max(durable_end_, std::min(sync_target_, written_end_));

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -431,6 +432,38 @@ TEST_F(Append, AfterAFailedSyncNothingBecomesDurable) {
   EXPECT_EQ(sync(), -EIO);
   EXPECT_EQ(log_->durable_end(), durable);
   EXPECT_FALSE(log_->close().has_value()) << "nor is it closed cleanly";
+}
+
+TEST_F(Append, WhatCouldNotBeOpenedForASyncIsSyncedByTheNextOne) {
+  create();
+  append({.epoch = 1});
+  ASSERT_EQ(sync(), 0);
+  for (std::uint64_t nth = 1;; ++nth) {
+    ASSERT_TRUE(log_->roll(kNow).has_value());
+    append({.epoch = static_cast<LeaderEpoch>(1 + nth)});
+    const Offset durable = log_->durable_end();
+    files_.opening = {.nth = nth, .error = EMFILE};
+    const std::int64_t result = sync();
+    const bool was_ordered = std::exchange(files_.opening.nth, 0) == 0;
+    EXPECT_EQ(result, was_ordered ? -EMFILE : 0);
+    if (!was_ordered) break;
+    EXPECT_FALSE(log_->has_failed_sync());
+    EXPECT_EQ(log_->durable_end(), durable);
+    ASSERT_TRUE(log_->needs_sync());
+    const std::uint64_t syncs = files_.async_syncs;
+    EXPECT_EQ(sync(), 0);
+    EXPECT_GE(files_.async_syncs - syncs, 3u) << "both segments and the epochs";
+    EXPECT_EQ(log_->durable_end(), log_->end_offset());
+    ASSERT_LT(nth, 10u);
+  }
+  // The directory is opened by the files.
+  ASSERT_TRUE(log_->roll(kNow).has_value());
+  append();
+  files_.directory_sync = {.nth = 1, .error = EMFILE};
+  EXPECT_EQ(sync(), -EMFILE);
+  EXPECT_FALSE(log_->has_failed_sync());
+  EXPECT_EQ(sync(), 0);
+  EXPECT_TRUE(log_->close().has_value());
 }
 
 // Else the recovery of the next process would find in the page cache what the disk does not have, and its sync would
