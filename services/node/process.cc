@@ -92,9 +92,9 @@ void Process::notify_ready(const std::string& more) { ::sd_notify(0, ("READY=1\n
 int Process::run(Worker& worker) {
   worker_ = &worker;
   while (!worker.stopped()) {
-    worker.work();
+    const bool worked = worker.work();
     if (worker.stopped()) break;
-    io_->turn(!worker.prepare_to_sleep());
+    io_->turn(worked || !worker.prepare_to_sleep());
     worker.wake();
   }
   worker_ = nullptr;
