@@ -83,10 +83,13 @@ void Shard::on_written(Hosted& hosted, std::int64_t result) {
   hosted.partition->on_written();
   if (hosted.partition->failed()) return fail_unsafe(hosted);
   if (settings_.durability == Durability::memory) return advance(hosted, log.written_end());
-  if (!hosted.in_unsynced_list) {
-    hosted.in_unsynced_list = true;
-    unsynced_.push_back(&hosted);
-  }
+  list_unsynced(hosted);
+}
+
+void Shard::list_unsynced(Hosted& hosted) {
+  if (hosted.in_unsynced_list || hosted.deleted || hosted.settling || !hosted.partition->log().needs_sync()) return;
+  hosted.in_unsynced_list = true;
+  unsynced_.push_back(&hosted);
 }
 
 // One sync at a time for a partition: what is written meanwhile shares the next one. That is group commit. A sync also
@@ -104,11 +107,15 @@ void Shard::start_syncs() {
     hosted->has_waited_for_write = false;
     // The sync that was in flight when it was listed may have been enough; after a failed one no other helps.
     if (hosted->partition->failed() || !hosted->partition->log().needs_sync()) continue;
-    hosted->syncing = true;
-    ++in_flight_;
-    syncs_.add();
-    hosted->partition->log().sync(hosted->synced);
+    start_sync(*hosted);
   }
+}
+
+void Shard::start_sync(Hosted& hosted) {
+  hosted.syncing = true;
+  ++in_flight_;
+  syncs_.add();
+  hosted.partition->log().sync(hosted.synced);
 }
 
 void Shard::on_synced(Hosted& hosted, std::int64_t result) {
@@ -116,7 +123,14 @@ void Shard::on_synced(Hosted& hosted, std::int64_t result) {
   hosted.syncing = false;
   if (result < 0) {
     log_error("sync failed partition={} error=\"{}\"", hosted.name, std::strerror(static_cast<int>(-result)));
+    if (is_loading()) {
+      loaded_ = failure(Code::io_failed, "syncing what was found");
+    } else if (!hosted.partition->failed()) {
+      // What could not be begun is tried again, and those that wait for it wait on.
+      io_.arm(sync_retry_timer_, io_.now() + kSyncRetryPause);
+    }
   }
+  if (is_loading() && !hosted.settling) --settling_count_;
   if (hosted.partition->failed()) return fail_unsafe(hosted);
   if (is_loading() || settings_.durability == Durability::disk) advance(hosted, hosted.partition->log().durable_end());
 }
@@ -151,17 +165,14 @@ void Shard::fail_lost(Hosted& hosted, Code code) {
   partition::Waiters& waiters = hosted.partition->waiters();
   const Offset kept = hosted.deleted || hosted.partition->failed() ? -1 : hosted.partition->log().written_end();
   waiters.take_beyond(kept, [&](const auto& lost) {
-    for (const std::shared_ptr<Session>& session : sessions_) {
-      if (session->id != lost.token.session) continue;
-      session->owed_bytes -= kOwedBytes;
-      CHECK(reply(*session, api::Appended{.request = lost.token.request, .code = static_cast<std::uint16_t>(code)}));
-    }
+    Session* const session = find_session(lost.token.session);
+    if (session == nullptr) return;
+    session->owed_bytes -= kOwedBytes;
+    CHECK(reply(*session, api::Appended{.request = lost.token.request, .code = static_cast<std::uint16_t>(code)}));
   });
   if (!hosted.deleted) return;
   waiters.take_all_watches([&](const auto& watch) {
-    for (const std::shared_ptr<Session>& session : sessions_) {
-      if (session->id == watch.token.session) fire(*session, watch.token.request);
-    }
+    if (Session* const session = find_session(watch.token.session)) fire(*session, watch.token.request);
   });
 }
 

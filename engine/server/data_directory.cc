@@ -168,7 +168,16 @@ Result<std::string> DataDirectory::rename_for_removal(std::string_view topic, st
 
 Result<void> DataDirectory::rename_as_stray(std::string_view topic, std::int32_t partition, const Uuid& unique) {
   const Result<std::string> renamed = rename(topic, partition, log::DirectoryState::stray, unique);
-  return renamed ? files_.sync_directory(path_) : std::unexpected(renamed.error());
+  if (!renamed) return std::unexpected(renamed.error());
+  strays_are_unsynced_ = true;
+  return {};
+}
+
+Result<void> DataDirectory::sync_strays() {
+  if (!strays_are_unsynced_) return {};
+  Result<void> synced = files_.sync_directory(path_);
+  strays_are_unsynced_ = !synced;
+  return synced;
 }
 
 bool DataDirectory::remove_some() {

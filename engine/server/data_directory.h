@@ -59,8 +59,10 @@ class DataDirectory {
   void remove_later(const std::string& renamed_path) { to_remove_.push_back(renamed_path); }
   // Makes the names of all partitions durable that were made or renamed before.
   void sync(io::Completion& done) { files_.sync_directory(path_, done); }
-  // Renames to `-stray`, durably, to be kept for a person to look at.
+  // Renames to `-stray`, to be kept for a person to look at. Nothing may get the name before sync_strays() has
+  // succeeded, which may be tried again.
   Result<void> rename_as_stray(std::string_view topic, std::int32_t partition, const Uuid& unique);
+  Result<void> sync_strays();
   // Removes one file or directory of what waits; false: nothing waits. Small steps, so that a turn stays short.
   bool remove_some();
 
@@ -76,6 +78,7 @@ class DataDirectory {
   io::Files& files_;
   std::string path_;
   std::vector<std::string> to_remove_;
+  bool strays_are_unsynced_ = false;
   std::set<log::TopicPartition> checkpointed_;
   std::string problem_;  // what the error of load() speaks of
 };

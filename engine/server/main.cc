@@ -113,10 +113,9 @@ int run(int argument_count, char** arguments) {
   if (!listener) return refuse(listener.error().text() + " at " + socket);
   bool was_loading = true;
   while (!shard.stopped()) {
-    shard.work();
-    if (!shard.loaded()) {
-      return refuse("the data directory " + settings->data_directory +
-                    " cannot be used: " + shard.loaded().error().text());
+    const bool worked = shard.work();
+    if (const Result<void> loaded = shard.loaded(); !loaded) {
+      return refuse("the data directory " + settings->data_directory + " cannot be used: " + loaded.error().text());
     }
     if (was_loading && !shard.is_loading()) {
       was_loading = false;
@@ -124,7 +123,7 @@ int run(int argument_count, char** arguments) {
                settings->durability == server::Durability::disk ? "disk" : "memory");
       ::sd_notify(0, "READY=1");
     }
-    (*io)->turn(shard.stopped() || !shard.prepare_to_sleep());
+    (*io)->turn(shard.stopped() || worked || !shard.prepare_to_sleep());
     shard.wake();
   }
   log_info("stopped");

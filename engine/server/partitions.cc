@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <span>
 
 #include "engine/base/check.h"
 #include "engine/base/observe.h"
@@ -33,9 +34,7 @@ Result<void> Shard::load() {
     const TopicIdPartition key{has_topic_id ? each.topic_id : random_uuid(), each.partition};
     Hosted& hosted = host(key, each.topic, std::move(*opened));
     hosted.has_topic_id = has_topic_id;
-    if (has_topic_id && !each.hints.clean_shutdown) {
-      if (Result<void> started = sync_topic_id(hosted); !started) return started;
-    }
+    hosted.is_id_unsynced = has_topic_id && !each.hints.clean_shutdown;
     log_debug("partition opened name={} start={} end={}", hosted.name, hosted.partition->log_start_offset(),
               hosted.partition->log().end_offset());
   }
@@ -43,12 +42,9 @@ Result<void> Shard::load() {
   if (lost_below_checkpoint) {
     if (Result<void> written = write_checkpoints(); !written) return written;
   }
+  // Only now that nothing can fail any more: a sync in flight has to be waited for.
   for (auto& [key, hosted] : hosted_) {
-    if (!hosted->partition->log().needs_sync()) continue;
-    hosted->syncing = true;
-    ++in_flight_;
-    syncs_.add();
-    hosted->partition->log().sync(hosted->synced);
+    if (hosted->is_id_unsynced || hosted->partition->log().needs_sync()) found_unsynced_.push_back(hosted.get());
   }
   io_.arm(checkpoint_timer_, io_.now() + std::chrono::milliseconds(settings_.checkpoint_interval_ms));
   io_.arm(expiry_timer_, io_.now() + std::chrono::milliseconds(settings_.producer_expiration_check_interval_ms));
@@ -56,8 +52,19 @@ Result<void> Shard::load() {
   return {};
 }
 
+// After one has failed no more begin: the next start finds them as they are.
+void Shard::start_found_syncs() {
+  while (loaded_ && !found_unsynced_.empty() && settling_count_ < kSettledTogetherMax) {
+    Hosted& hosted = *found_unsynced_.back();
+    found_unsynced_.pop_back();
+    if (hosted.is_id_unsynced) loaded_ = start_topic_id_sync(hosted);
+    if (loaded_ && hosted.partition->log().needs_sync()) start_sync(hosted);
+    if (hosted.settling || hosted.syncing) ++settling_count_;
+  }
+}
+
 // Whoever wrote the topic's id may have been killed before it was durable.
-Result<void> Shard::sync_topic_id(Hosted& hosted) {
+Result<void> Shard::start_topic_id_sync(Hosted& hosted) {
   const Result<io::File> metadata = directory_.open_topic_id(hosted.partition->log().directory());
   if (!metadata) return std::unexpected(metadata.error());
   hosted.settling = std::make_unique<Settling>();
@@ -71,10 +78,8 @@ Result<void> Shard::sync_topic_id(Hosted& hosted) {
 
 // A turn of its own, without requests. True: something was done.
 bool Shard::end_loading() {
+  start_found_syncs();
   if (in_flight_ > 0) return false;
-  for (const auto& [key, hosted] : hosted_) {
-    if (hosted->partition->failed()) loaded_ = failure(Code::io_failed, "syncing what was found");
-  }
   state_ = loaded_ ? State::running : State::failed;
   if (stops_when_loaded_) stop();
   return true;
@@ -163,10 +168,14 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
     if (Result<void> renamed = directory_.rename_as_stray(name, key.partition, random_uuid()); !renamed) {
       return std::unexpected(renamed.error());
     }
-    forget_files(*old);
+    old->deleted = true;
     std::erase(unsynced_, old.get());
+    fail_lost(*old, Code::unknown_partition);
+    forget_files(*old);
     hosted_.erase(taken);
+    partitions_.set(hosted_.size());
   }
+  if (Result<void> synced = directory_.sync_strays(); !synced) return std::unexpected(synced.error());
   if (request.create == 0) return failure(Code::not_found, "looking for a partition");
   // What the checkpoints say of an older partition of this name must not be believed of the new one.
   if (directory_.is_checkpointed(name, key.partition)) {
@@ -206,14 +215,16 @@ Result<void> Shard::settle(Hosted& hosted, bool is_new) {
 // Not while more are asked for: what is made while the file system commits its journal waits for the commit.
 void Shard::start_settling() {
   if (made_in_turn_ >= kMadePerTurnMax && to_settle_.size() < kSettledTogetherMax) return;
-  for (Hosted* const hosted : to_settle_) {
+  const std::size_t count = std::min(to_settle_.size(), kSettledTogetherMax - settling_count_);
+  for (Hosted* const hosted : std::span(to_settle_).first(count)) {
     Settling& settling = *hosted->settling;
     in_flight_ += 2;
     io_.files().sync(settling.metadata, settling.metadata_synced);
     io_.files().sync_directory(hosted->partition->log().directory(), settling.directory_synced);
     if (settling.is_new) settle_name(*hosted);
   }
-  to_settle_.clear();
+  settling_count_ += count;
+  to_settle_.erase(to_settle_.begin(), to_settle_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Shard::settle_name(Hosted& hosted) {
@@ -245,10 +256,15 @@ void Shard::on_settled(Hosted& hosted, std::int64_t result) {
   if (result < 0 && hosted.settling->error == 0) hosted.settling->error = result;
   if (--hosted.settling->syncs_left > 0) return;
   const std::unique_ptr<Settling> settling = std::move(hosted.settling);
-  io_.files().close(settling->metadata);
   if (is_loading()) {
+    io_.files().close(settling->metadata);
     if (settling->error != 0) loaded_ = failure(Code::io_failed, "syncing what was found");
+    if (!hosted.syncing) --settling_count_;
     return;
+  }
+  if (settling->metadata) {  // else it is a removal
+    io_.files().close(settling->metadata);
+    --settling_count_;
   }
   api::RoleSet role_set;
   role_set.log_start_offset = hosted.partition->log_start_offset();

@@ -18,6 +18,7 @@ constexpr int kRecordsPerTurnMax = 4096;
 Shard::Shard(io::Io& io, const Settings& settings, Counters* counters)
     : io_(io), settings_(settings), directory_(io.files(), settings.data_directory) {
   checkpoint_timer_.bind<&Shard::on_checkpoint_due>(this);
+  sync_retry_timer_.bind<&Shard::on_sync_retry_due>(this);
   expiry_timer_.bind<&Shard::on_expiry_due>(this);
   removal_timer_.bind<&Shard::on_removal_due>(this);
   room_timer_.bind<&Shard::on_room_due>(this);
@@ -35,6 +36,7 @@ Shard::Shard(io::Io& io, const Settings& settings, Counters* counters)
 
 Shard::~Shard() {
   io_.disarm(checkpoint_timer_);
+  io_.disarm(sync_retry_timer_);
   io_.disarm(expiry_timer_);
   io_.disarm(removal_timer_);
   io_.disarm(room_timer_);
@@ -107,6 +109,8 @@ bool Shard::work() {
 bool Shard::prepare_to_sleep() {
   if (state_ == State::loading) return in_flight_ > 0;
   if (!staged_.empty() || (state_ == State::stopping && in_flight_ == 0)) return false;
+  // They waited for more to be asked for, not for syncs to end.
+  if (!to_settle_.empty() && settling_count_ < kSettledTogetherMax) return false;
   for (const std::shared_ptr<Session>& session : sessions_) {
     const bool is_asked = !session->link->consumer().prepare_to_sleep();
     if (!is_asked && session->fired.empty()) continue;
@@ -189,14 +193,14 @@ void Shard::on_checkpoint_due() {
   if (Result<void> written = write_checkpoints(); !written)
     log_warning("checkpoints not written reason=\"{}\"", written.error().text());
   // With durability=memory nothing else makes bytes durable: this bounds what recovery has to read again.
-  for (auto& [key, hosted] : hosted_) {
-    if (settings_.durability != Durability::memory || hosted->deleted || hosted->settling || hosted->in_unsynced_list ||
-        !hosted->partition->log().needs_sync())
-      continue;
-    hosted->in_unsynced_list = true;
-    unsynced_.push_back(hosted.get());
+  if (settings_.durability == Durability::memory) {
+    for (auto& [key, hosted] : hosted_) list_unsynced(*hosted);
   }
   io_.arm(checkpoint_timer_, io_.now() + std::chrono::milliseconds(settings_.checkpoint_interval_ms));
+}
+
+void Shard::on_sync_retry_due() {
+  for (auto& [key, hosted] : hosted_) list_unsynced(*hosted);
 }
 
 void Shard::on_expiry_due() {
@@ -214,12 +218,7 @@ void Shard::stop() {
   stops_when_loaded_ = true;
   if (state_ != State::running) return;
   state_ = State::stopping;
-  for (auto& [key, hosted] : hosted_) {
-    if (hosted->deleted || hosted->settling || hosted->in_unsynced_list || !hosted->partition->log().needs_sync())
-      continue;
-    hosted->in_unsynced_list = true;
-    unsynced_.push_back(hosted.get());
-  }
+  for (auto& [key, hosted] : hosted_) list_unsynced(*hosted);
 }
 
 void Shard::finish_stop() {

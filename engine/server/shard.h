@@ -28,11 +28,12 @@ class Shard {
 
   // Opens what the data directory holds. Errors: mismatch, corrupt, io_failed; partitions that cannot be opened are an
   // error, too: a broker that forgets one would accept a new one in its place. What was found may never have been
-  // synced: that is in flight when this returns, for all partitions at once, and requests wait until it is over.
+  // synced: the turns that follow do that, for many partitions at once, and requests wait until it is over.
   Result<void> load();
   [[nodiscard]] bool is_loading() const { return state_ == State::loading; }
-  // The outcome of load() with all its syncs. An error: the engine must start again.
-  [[nodiscard]] const Result<void>& loaded() const { return loaded_; }
+  // The outcome of load() with all its syncs, once none of them is in flight: each that fails has to be looked after.
+  // An error: the engine must start again.
+  [[nodiscard]] Result<void> loaded() const { return is_loading() ? Result<void>{} : loaded_; }
 
   // A new client. The number names it from now on; end_session when its link broke (the link lives until nothing is
   // written from its arena any more, and then tells the client so by its end).
@@ -85,11 +86,12 @@ class Shard {
 
   Session* find_session(std::uint64_t id);
   Hosted* find(const api::Partition& partition);
+  void start_found_syncs();
   bool end_loading();
   Result<Hosted*> find_or_create(const api::SetRole& request, const std::string& name, const log::LogConfig& config);
   Hosted& host(const TopicIdPartition& key, std::string name, std::unique_ptr<partition::Partition> partition);
   Result<void> remove(Hosted& hosted);
-  Result<void> sync_topic_id(Hosted& hosted);
+  Result<void> start_topic_id_sync(Hosted& hosted);
   Result<void> settle(Hosted& hosted, bool is_new);
   void start_settling();
   void settle_name(Hosted& hosted);
@@ -101,6 +103,8 @@ class Shard {
 
   void write_staged();
   void start_syncs();
+  void start_sync(Hosted& hosted);
+  void list_unsynced(Hosted& hosted);
   void on_written(Hosted& hosted, std::int64_t result);
   void on_synced(Hosted& hosted, std::int64_t result);
   void advance(Hosted& hosted, Offset safe_end);
@@ -110,6 +114,7 @@ class Shard {
   void tell_file_gone(std::uint64_t file_id);
 
   void on_checkpoint_due();
+  void on_sync_retry_due();
   void on_expiry_due();
   void on_removal_due();
   void on_room_due() {}  // the turn that follows looks at the rings
@@ -131,13 +136,16 @@ class Shard {
   std::size_t in_flight_ = 0;       // writes and syncs
   bool is_left_half_made_ = false;  // a directory, which the next start must not trust
   int made_in_turn_ = 0;
-  std::vector<Hosted*> to_settle_;  // made, and no sync of theirs has begun
+  std::vector<Hosted*> found_unsynced_;  // by load(), and no sync of theirs has begun
+  std::vector<Hosted*> to_settle_;       // made, and no sync of theirs has begun
+  std::size_t settling_count_ = 0;       // partitions found or made whose syncs are in flight
   // Partitions whose names in the data directory are not durable: those that wait for the sync in flight, and those
   // that came after it had begun and share the next one.
   std::vector<Hosted*> syncing_names_;
   std::vector<Hosted*> unsynced_names_;
   io::Completion directory_synced_;
   io::Timer checkpoint_timer_;
+  io::Timer sync_retry_timer_;
   io::Timer expiry_timer_;
   io::Timer removal_timer_;
   io::Timer room_timer_;

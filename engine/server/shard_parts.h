@@ -45,7 +45,11 @@ struct Shard::Session : std::enable_shared_from_this<Shard::Session> {
 // Making one takes a fraction of a millisecond for its files, which the appends of other partitions must not wait for
 // in numbers.
 inline constexpr int kMadePerTurnMax = 16;
-inline constexpr std::size_t kSettledTogetherMax = 1024;
+// So many partitions that were found or made have their syncs in flight: enough to share the commits of the file
+// system's journal, few enough for the process's descriptors and for the syncs of appends, which come behind them.
+inline constexpr std::size_t kSettledTogetherMax = 64;
+// Where a file could not be opened to be synced, there may be descriptors or memory for it later.
+inline constexpr Duration kSyncRetryPause{500'000};
 
 // Who gets a RoleSet or a Done.
 struct Shard::Asker {
@@ -82,6 +86,7 @@ struct Shard::Hosted {
   bool syncing = false;
   bool has_waited_for_write = false;  // its next sync
   bool has_topic_id = true;           // false: adopted, under an id that stands in for the topic's
+  bool is_id_unsynced = false;        // found after a kill
   bool deleted = false;               // renamed to removed_path, which is to be made durable
   std::string removed_path;
   std::unique_ptr<Settling> settling;

@@ -31,7 +31,7 @@ class EngineProcess final : public Process {
   }
   [[nodiscard]] bool stopped() const { return shard_->stopped(); }
   [[nodiscard]] bool is_loading() const { return shard_->is_loading(); }
-  [[nodiscard]] const Result<void>& loaded() const { return shard_->loaded(); }
+  [[nodiscard]] Result<void> loaded() const { return shard_->loaded(); }
 
  private:
   bool step() override {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -67,14 +68,16 @@ class HeldFiles final : public test::InlineFiles {
 class TestIo final : public io::Io {
  public:
   const char* name() const override { return "test"; }
-  Instant now() const override { return {}; }
+  Instant now() const override { return now_; }
   TimestampMs wall_clock_ms() const override { return 1'000'000; }
   std::uint64_t random() override { return ++random_; }
   HeldFiles& files() override { return files_; }
   std::uint64_t turn(bool) override {
     files_.run();
+    timers_.run(now_);
     return 0;
   }
+  void pass(Duration time) { now_ = now_ + time; }
 
   Result<io::Socket> listen(const io::Address&, int) override { return failure(Code::unsupported); }
   Result<io::Address> local_address(io::Socket) override { return failure(Code::unsupported); }
@@ -91,6 +94,7 @@ class TestIo final : public io::Io {
 
  private:
   HeldFiles files_;
+  Instant now_;
   std::uint64_t random_ = 0;
 };
 
@@ -239,15 +243,15 @@ TEST_F(ShardPartitionsTest, IsAnsweredWhenTheLastOfItsSyncsHasEnded) {
 }
 
 TEST_F(ShardPartitionsTest, ManyAreMadeTogetherAndShareTheSyncsOfTheirNames) {
-  std::vector<Asked<api::RoleSet>> asked(100);
+  std::vector<Asked<api::RoleSet>> asked(60);
   for (std::size_t i = 0; i < asked.size(); ++i) lead(asked[i], static_cast<std::int32_t>(i));
   turn(20);
-  EXPECT_EQ(directories(), 100);
-  EXPECT_EQ(files().count("file"), 100u);
+  EXPECT_EQ(directories(), 60);
+  EXPECT_EQ(files().count("file"), 60u);
   EXPECT_EQ(files().count(data_.path()), 1u) << "one at a time";
-  EXPECT_EQ(std::ranges::count(asked, 0, &Asked<api::RoleSet>::answers), 100);
+  EXPECT_EQ(std::ranges::count(asked, 0, &Asked<api::RoleSet>::answers), 60);
   Asked<api::RoleSet> late;
-  lead(late, 100);
+  lead(late, 60);
   turn();
   EXPECT_EQ(files().count(data_.path()), 1u);
   files().end_all();
@@ -260,6 +264,121 @@ TEST_F(ShardPartitionsTest, ManyAreMadeTogetherAndShareTheSyncsOfTheirNames) {
   }
   settle();
   EXPECT_EQ(late.answers, 1);
+}
+
+TEST_F(ShardPartitionsTest, OfManyNoMoreThanSomeHaveTheirSyncsInFlight) {
+  std::vector<Asked<api::RoleSet>> asked(200);
+  for (std::size_t i = 0; i < asked.size(); ++i) lead(asked[i], static_cast<std::int32_t>(i));
+  turn(20);
+  EXPECT_EQ(directories(), 200);
+  EXPECT_EQ(files().count("file"), 64u);
+  while (!files().held.empty()) {
+    files().end(0);
+    turn(1);
+    EXPECT_LE(files().count("file"), 64u);
+  }
+  settle();
+  for (const auto& each : asked) {
+    EXPECT_EQ(each.answers, 1);
+    EXPECT_EQ(each.answer.code, api::kOk);
+  }
+  kill();
+  start();
+  EXPECT_EQ(files().held.size(), 3 * 64u) << "topic id, records, names";
+  while (!files().held.empty()) {
+    EXPECT_TRUE(shard_->is_loading());
+    files().end(0);
+    turn(1);
+    EXPECT_LE(files().held.size(), 3 * 64u);
+  }
+  settle();
+  EXPECT_FALSE(shard_->is_loading());
+  EXPECT_TRUE(shard_->loaded());
+}
+
+// As the engine's main loop does it, in which a sleep without a reason to wake is for ever.
+TEST_F(ShardPartitionsTest, NobodySleepsWhenAsManyWereMadeAsATurnMakes) {
+  std::vector<Asked<api::RoleSet>> asked(16);
+  for (std::size_t i = 0; i < asked.size(); ++i) lead(asked[i], static_cast<std::int32_t>(i));
+  client_->publish();
+  while (std::ranges::count(asked, 0, &Asked<api::RoleSet>::answers) > 0) {
+    const bool worked = shard_->work();
+    client_->poll();
+    if (!worked && shard_->prepare_to_sleep() && std::ranges::count(asked, 0, &Asked<api::RoleSet>::answers) > 0) {
+      ASSERT_FALSE(files().held.empty()) << "asleep, and nothing will come";
+      files().end_all();
+    }
+    io_.turn(true);
+    shard_->wake();
+  }
+}
+
+TEST_F(ShardPartitionsTest, WhatIsMadeMustNotSleepBeforeItsSyncsHaveBegun) {
+  std::vector<Asked<api::RoleSet>> asked(16);
+  for (std::size_t i = 0; i < asked.size(); ++i) lead(asked[i], static_cast<std::int32_t>(i));
+  client_->publish();
+  shard_->work();
+  EXPECT_TRUE(files().held.empty());
+  EXPECT_FALSE(shard_->prepare_to_sleep());
+  shard_->wake();
+  shard_->work();
+  EXPECT_FALSE(files().held.empty());
+  EXPECT_TRUE(shard_->prepare_to_sleep());
+  shard_->wake();
+}
+
+TEST_F(ShardPartitionsTest, WhoWaitsForAPartitionThatIsSetAsideIsToldSo) {
+  Asked<api::RoleSet> led;
+  lead(led);
+  turn();
+  settle();
+  Asked<api::ReadPlan> watched;
+  client_->read({.partition = {kTopic, 0}, .watch_from = 0, .max_bytes = 100}, watched.call);
+  turn();
+  const int answers = watched.answers;
+  Asked<api::Appended> appended;
+  append(appended);
+  client_->publish();
+  shard_->work();
+  io_.turn(true);  // written, and listed for a sync
+  Asked<api::RoleSet> other;
+  lead(other, 0, kOtherTopic);
+  files().directory_sync = {.nth = 2, .error = EIO};  // the first one is of its close
+  turn();
+  EXPECT_EQ(appended.answers, 1);
+  EXPECT_EQ(appended.answer.code, number(Code::unknown_partition));
+  EXPECT_EQ(watched.answers, answers + 1);
+  EXPECT_EQ(watched.answer.code, number(Code::unknown_partition));
+  EXPECT_EQ(other.answer.code, number(Code::io_failed));
+  EXPECT_EQ(directories(), 1) << "nothing has its name before it is durable that the old one has lost it";
+  Asked<api::RoleSet> again;
+  lead(again, 0, kOtherTopic);
+  turn();
+  settle();
+  EXPECT_EQ(again.answers, 1);
+  EXPECT_EQ(again.answer.code, api::kOk);
+  EXPECT_EQ(again.answer.end_offset, 0);
+}
+
+TEST_F(ShardPartitionsTest, ASyncThatCouldNotBeginIsTriedAgain) {
+  Asked<api::RoleSet> led;
+  lead(led);
+  turn();
+  settle();
+  Asked<api::Appended> appended;
+  append(appended);
+  client_->publish();
+  shard_->work();
+  files().opening = {.nth = 1, .error = EMFILE};
+  turn();
+  EXPECT_EQ(files().opening.nth, 0u) << "of the leader epochs";
+  settle();
+  EXPECT_EQ(appended.answers, 0);
+  io_.pass(std::chrono::seconds(1));
+  turn();
+  settle();
+  EXPECT_EQ(appended.answers, 1);
+  EXPECT_EQ(appended.answer.code, api::kOk);
 }
 
 TEST_F(ShardPartitionsTest, WhatCouldNotBeMadeDurableIsUndoneAndMadeAnew) {
@@ -433,8 +552,12 @@ TEST_F(ShardPartitionsTest, AStartFailsWhenWhatItFindsCannotBeSynced) {
     start();
     ASSERT_EQ(files().held.size(), 3u);
     files().end(failing, -EIO);
+    turn();
+    EXPECT_TRUE(shard_->is_loading());
+    EXPECT_TRUE(shard_->loaded()) << "not before the others have ended: they may fail, too, and are looked after then";
     files().end_all();
     turn();
+    ASSERT_FALSE(shard_->is_loading());
     ASSERT_FALSE(shard_->loaded());
     EXPECT_EQ(shard_->loaded().error().code, Code::io_failed);
     Asked<api::RoleSet> again;
