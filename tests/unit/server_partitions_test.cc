@@ -155,7 +155,7 @@ class ShardPartitionsTest : public testing::Test {
   void connect() {
     auto rings = std::make_shared<Rings>();
     session_ = shard_->add_session(std::make_unique<MemoryLink>(rings, false, arena_));
-    client_.emplace(io_.files(), 2);
+    client_.emplace(io_, 2);
     client_->attach(std::make_unique<MemoryLink>(rings, true, arena_));
     api::Identify identify{.node_id = 1, .cluster_id_size = 7};
     std::memcpy(identify.cluster_id, "cluster", 7);

@@ -46,7 +46,7 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
     }
     bell_ = std::move(*ipc::Bell::create(*io_));
     arena_ = std::move(*ipc::SharedMemory::create("arena", 1 << 20));
-    client_.emplace(io_->files(), 2);
+    client_.emplace(*io_, 2);
     start_engine();
   }
   void TearDown() override {
@@ -88,7 +88,7 @@ class ShardTest : public testing::TestWithParam<std::tuple<const char*, Durabili
   };
   std::unique_ptr<Other> connect_other() {
     auto other = std::make_unique<Other>();
-    other->client.emplace(io_->files(), 2);
+    other->client.emplace(*io_, 2);
     other->connector.emplace(
         *io_, *bell_, run_.path() + "/e.sock",
         ipc::SessionShape{.role = ipc::Role::broker, .ring_bytes = 1 << 16, .arena = &other->arena},
