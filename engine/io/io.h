@@ -64,7 +64,7 @@ class Io {
   // Waits until a plain descriptor (eventfd, signalfd, Unix socket; non-blocking) becomes readable. Result: 0 or
   // -errno. Edges count, not levels: after the completion the caller reads until EAGAIN (an eventfd need not be read at
   // all), then waits again; there may be spurious completions. Before closing such a descriptor (or a listener), forget
-  // it: what is in flight on it is dropped, and its completions do not run.
+  // it: what is in flight on it is dropped, and its completions, which live until then, do not run.
   virtual void wait_readable(int descriptor, Completion& done) = 0;
   virtual void forget(int descriptor) = 0;
 

@@ -270,8 +270,8 @@ TEST_P(LoopTest, SyncsCompleteAlsoWhereNoThreadCanBeMade) {
 TEST_P(LoopTest, ADescriptorThatCannotBeWatchedFailsAlone) {
   const int nobodys = ::dup(0);
   ::close(nobodys);
-  for (int round = 0; round < 2; ++round) {
-    Waiter waiter;
+  Waiter waiters[2];
+  for (Waiter& waiter : waiters) {
     io_->wait_readable(nobodys, waiter.completion);
     run_until(waiter);
     EXPECT_EQ(waiter.result, -EBADF);
