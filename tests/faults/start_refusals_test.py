@@ -255,6 +255,11 @@ def rights(world):
     home = os.path.join(world.root, "home")
     os.mkdir(home)
     os.chown(home, NOBODY, NOBODY)
+    # Where others can run them: the tree may lie in a home that they cannot enter.
+    programs = os.path.join(world.root, "programs")
+    shutil.copytree(world.programs, programs, ignore=lambda folder, names: [
+        name for name in names if not os.path.isfile(os.path.join(folder, name)) or not name.startswith("tailrace")])
+    world.programs = programs
     os.chmod(world.data, 0o700)
     world.refused("data of another user", [world.data, "Permission denied"], user=NOBODY, run="home/run")
     os.chmod(world.data, 0o755)

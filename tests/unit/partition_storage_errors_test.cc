@@ -37,6 +37,7 @@ class StorageErrors : public ::testing::Test {
     ASSERT_TRUE(opened.has_value()) << opened.error().text();
     partition_ = std::move(*opened);
     ASSERT_TRUE(partition_->become_leader(0).has_value());
+    EXPECT_EQ(sync(), 0);
   }
 
   Result<AppendOutcome> append(ProducerId producer = kNoProducerId, std::int32_t sequence = -1,
@@ -62,6 +63,11 @@ class StorageErrors : public ::testing::Test {
       return written.result;
     }
     partition_->on_written();
+    return sync();
+  }
+  std::int64_t sync() {
+    log::Log& log = partition_->log();
+    if (!log.needs_sync()) return 0;
     test::Awaited synced;
     log.sync(synced.completion);
     files_.run();
