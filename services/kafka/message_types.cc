@@ -4,23 +4,37 @@
 #include <array>
 
 #include "services/kafka/messages/allocate_producer_ids.h"
+#include "services/kafka/messages/alter_client_quotas.h"
+#include "services/kafka/messages/alter_configs.h"
 #include "services/kafka/messages/alter_partition.h"
+#include "services/kafka/messages/alter_partition_reassignments.h"
 #include "services/kafka/messages/api_versions.h"
 #include "services/kafka/messages/controlled_shutdown.h"
 #include "services/kafka/messages/create_partitions.h"
 #include "services/kafka/messages/create_topics.h"
+#include "services/kafka/messages/delete_records.h"
 #include "services/kafka/messages/delete_topics.h"
+#include "services/kafka/messages/describe_client_quotas.h"
 #include "services/kafka/messages/describe_cluster.h"
 #include "services/kafka/messages/describe_configs.h"
+#include "services/kafka/messages/describe_log_dirs.h"
+#include "services/kafka/messages/describe_producers.h"
+#include "services/kafka/messages/describe_topic_partitions.h"
+#include "services/kafka/messages/elect_leaders.h"
 #include "services/kafka/messages/fetch.h"
 #include "services/kafka/messages/find_coordinator.h"
+#include "services/kafka/messages/get_telemetry_subscriptions.h"
+#include "services/kafka/messages/incremental_alter_configs.h"
 #include "services/kafka/messages/init_producer_id.h"
 #include "services/kafka/messages/internal.h"
 #include "services/kafka/messages/leader_and_isr.h"
+#include "services/kafka/messages/list_config_resources.h"
 #include "services/kafka/messages/list_offsets.h"
+#include "services/kafka/messages/list_partition_reassignments.h"
 #include "services/kafka/messages/metadata.h"
 #include "services/kafka/messages/offset_for_leader_epoch.h"
 #include "services/kafka/messages/produce.h"
+#include "services/kafka/messages/push_telemetry.h"
 #include "services/kafka/messages/stop_replica.h"
 #include "services/kafka/messages/update_metadata.h"
 
@@ -79,20 +93,48 @@ constexpr std::array kMessageTypes = {
     type_of<CreateTopicsResponse>(),
     type_of<DeleteTopicsRequest>(),
     type_of<DeleteTopicsResponse>(),
+    type_of<DeleteRecordsRequest>(),
+    type_of<DeleteRecordsResponse>(),
     type_of<InitProducerIdRequest>(),
     type_of<InitProducerIdResponse>(),
     type_of<OffsetForLeaderEpochRequest>(),
     type_of<OffsetForLeaderEpochResponse>(),
     type_of<DescribeConfigsRequest>(),
     type_of<DescribeConfigsResponse>(),
+    type_of<AlterConfigsRequest>(),
+    type_of<AlterConfigsResponse>(),
+    type_of<DescribeLogDirsRequest>(),
+    type_of<DescribeLogDirsResponse>(),
     type_of<CreatePartitionsRequest>(),
     type_of<CreatePartitionsResponse>(),
+    type_of<ElectLeadersRequest>(),
+    type_of<ElectLeadersResponse>(),
+    type_of<IncrementalAlterConfigsRequest>(),
+    type_of<IncrementalAlterConfigsResponse>(),
+    type_of<AlterPartitionReassignmentsRequest>(),
+    type_of<AlterPartitionReassignmentsResponse>(),
+    type_of<ListPartitionReassignmentsRequest>(),
+    type_of<ListPartitionReassignmentsResponse>(),
+    type_of<DescribeClientQuotasRequest>(),
+    type_of<DescribeClientQuotasResponse>(),
+    type_of<AlterClientQuotasRequest>(),
+    type_of<AlterClientQuotasResponse>(),
     type_of<AlterPartitionRequest>(),
     type_of<AlterPartitionResponse>(),
     type_of<DescribeClusterRequest>(),
     type_of<DescribeClusterResponse>(),
+    type_of<DescribeProducersRequest>(),
+    type_of<DescribeProducersResponse>(),
     type_of<AllocateProducerIdsRequest>(),
     type_of<AllocateProducerIdsResponse>(),
+    type_of<GetTelemetrySubscriptionsRequest>(),
+    type_of<GetTelemetrySubscriptionsResponse>(),
+    type_of<PushTelemetryRequest>(),
+    type_of<PushTelemetryResponse>(),
+    type_of<ListConfigResourcesRequest>(),
+    type_of<ListConfigResourcesResponse>(),
+    type_of<DescribeTopicPartitionsRequest>(),
+    type_of<DescribeTopicPartitionsResponse>(),
     type_of<ConfigImage>(),
     type_of<NodeRegistrationRequest>(),
     type_of<NodeRegistrationResponse>(),
