@@ -1,6 +1,7 @@
 // LeaderEpochs: at which offset each leader epoch of a partition begins (KIP-101, KIP-279; Kafka's
-// LeaderEpochFileCache), kept in leader-epoch-checkpoint. Epochs and start offsets rise strictly. Owned by a Log; a
-// change is durable when the call that made it returns, so that the file never knows less than the batches that follow.
+// LeaderEpochFileCache), kept in leader-epoch-checkpoint. Epochs and start offsets rise strictly. Owned by a Log, which
+// stores what is new before the batches that follow are written, and syncs the file with the next sync of these: what a
+// power cut takes of it, recovery finds in the batches.
 #pragma once
 
 #include <optional>
@@ -44,7 +45,8 @@ class LeaderEpochs {
   [[nodiscard]] LeaderEpoch latest() const { return entries_.empty() ? kNoLeaderEpoch : entries_.back().epoch; }
   // Whether assign() would change something.
   [[nodiscard]] bool is_news(LeaderEpoch epoch, Offset start_offset) const;
-  // `epoch` begins at `start_offset`; entries that contradict it go. On error nothing has changed.
+  // `epoch` begins at `start_offset`; entries that contradict it go. Stored, as is what the other changes that can fail
+  // do; on error nothing has changed.
   Result<void> assign(LeaderEpoch epoch, Offset start_offset);
   // The same in memory alone, for a scan of the log that calls store() at its end.
   void note(LeaderEpoch epoch, Offset start_offset);
