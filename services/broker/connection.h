@@ -53,7 +53,6 @@ class Connection final : public FrameWaiter {
   // The address that the client connected to, asked for once.
   const io::Address& local_address();
   [[nodiscard]] std::size_t listener() const { return listener_; }
-  [[nodiscard]] bool is_closing() const { return closing_; }
   [[nodiscard]] Instant last_active() const { return last_active_; }
   [[nodiscard]] bool is_idle() const { return in_flight_.empty() && !receiving_frame_; }
   // It holds a chunk for a frame whose rest has not come.
