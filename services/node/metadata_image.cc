@@ -124,6 +124,8 @@ std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::ConfigImag
     next->of_this_broker_.clear();
     next->of_all_brokers_.clear();
   }
+  Quotas quotas = settings.is_whole ? Quotas{} : *quotas_;
+  ClientMetrics client_metrics = settings.is_whole ? ClientMetrics{} : *client_metrics_;
   for (const kafka::ConfigImage::Entity& each : settings.entities) {
     ConfigMap map = to_map(each.entries);
     if (each.type == kafka::kTopicEntity) {
@@ -135,7 +137,17 @@ std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::ConfigImag
       next->of_all_brokers_ = std::move(map);
     } else if (each.type == kafka::kBrokerEntity && each.name == std::to_string(this_broker)) {
       next->of_this_broker_ = std::move(map);
+    } else if (each.type == kafka::kQuotaEntity) {
+      quotas.erase(std::string(each.name));
+      if (auto quota = client_quota(each.name, map)) quotas.emplace(each.name, *std::move(quota));
+    } else if (each.type == kafka::kClientMetricsEntity) {
+      client_metrics.erase(std::string(each.name));
+      if (!map.empty()) client_metrics.emplace(each.name, std::move(map));
     }
+  }
+  if (quotas != *quotas_) next->quotas_ = std::make_shared<const Quotas>(std::move(quotas));
+  if (client_metrics != *client_metrics_) {
+    next->client_metrics_ = std::make_shared<const ClientMetrics>(std::move(client_metrics));
   }
   const BrokerConfigs broker = next->broker_configs(fixed);
   const bool defaults_changed = next->of_this_broker_ != of_this_broker_ || next->of_all_brokers_ != of_all_brokers_;

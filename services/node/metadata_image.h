@@ -13,6 +13,7 @@
 
 #include "engine/base/types.h"
 #include "services/node/broker_configs.h"
+#include "services/node/client_quotas.h"
 #include "services/node/topic_config.h"
 
 namespace tailrace::kafka {
@@ -76,6 +77,12 @@ class MetadataImage {
   [[nodiscard]] BrokerId controller_id() const { return controller_id_; }
   [[nodiscard]] const ConfigMap& of_this_broker() const { return of_this_broker_; }
   [[nodiscard]] const ConfigMap& of_all_brokers() const { return of_all_brokers_; }
+  // By path. Not null; another object when something changed.
+  using Quotas = std::map<std::string, ClientQuota>;
+  [[nodiscard]] const std::shared_ptr<const Quotas>& quotas() const { return quotas_; }
+  // Subscriptions to the metrics of clients, by name (KIP-714). Not null; another object when something changed.
+  using ClientMetrics = std::map<std::string, ConfigMap>;
+  [[nodiscard]] const std::shared_ptr<const ClientMetrics>& client_metrics() const { return client_metrics_; }
 
  private:
   [[nodiscard]] BrokerConfigs broker_configs(const Config& fixed) const {
@@ -96,6 +103,8 @@ class MetadataImage {
   BrokerId controller_id_ = -1;
   ConfigMap of_this_broker_;
   ConfigMap of_all_brokers_;
+  std::shared_ptr<const Quotas> quotas_ = std::make_shared<const Quotas>();
+  std::shared_ptr<const ClientMetrics> client_metrics_ = std::make_shared<const ClientMetrics>();
 };
 
 }  // namespace tailrace::node

@@ -279,6 +279,27 @@ TEST_F(MetadataImageTest, WholeSettingsLeaveNothingElse) {
   EXPECT_EQ(image_->find("v")->config.retention_ms, 1000);
 }
 
+TEST_F(MetadataImageTest, QuotasAndClientMetricsComeAndGoByName) {
+  see(settings(kafka::kQuotaEntity, "users/alice", {{"producer_byte_rate", "1000"}}));
+  see(settings(kafka::kClientMetricsEntity, "all", {{"interval.ms", "1000"}}));
+  const auto quotas = image_->quotas();
+  const auto metrics = image_->client_metrics();
+  ASSERT_TRUE(quotas->contains("users/alice"));
+  EXPECT_EQ(quotas->at("users/alice").producer_byte_rate, 1000);
+  EXPECT_EQ(metrics->at("all").at("interval.ms"), "1000");
+
+  see(settings(kafka::kTopicEntity, "t", {{"retention.ms", "7000"}}));
+  EXPECT_EQ(image_->quotas(), quotas) << "the same object: nothing changed";
+  EXPECT_EQ(image_->client_metrics(), metrics);
+
+  see(settings(kafka::kQuotaEntity, "users/alice", {}));
+  EXPECT_TRUE(image_->quotas()->empty());
+  ConfigImage whole = settings(kafka::kTopicEntity, "u", {{"retention.ms", "7000"}});
+  whole.is_whole = true;
+  see(whole);
+  EXPECT_TRUE(image_->client_metrics()->empty());
+}
+
 TEST_F(MetadataImageTest, BrokenSettingsOfOthersAreAsNone) {
   see(settings(kafka::kTopicEntity, "t", {{"retention.ms", "soon"}, {"no.such.key", "1"}}));
   see(settings(77, "t", {{"retention.ms", "1"}}));
