@@ -1,4 +1,4 @@
-// ApiVersions: the table of served APIs, told to clients (KIP-511).
+// ApiVersions: the table of served APIs, told to clients (KIP-511), if this is the node that they look for (KIP-1242).
 #include <algorithm>
 
 #include "services/broker/connection.h"
@@ -20,9 +20,20 @@ bool is_software_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [&](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; });
 }
 
+// Both what the client takes us for, or nothing; another cluster or node tells it to begin anew with its bootstrap
+// servers.
+ErrorCode check_identity(const NodeState& node, const kafka::ApiVersionsRequest& message) {
+  const bool names_node = message.node_id != -1;
+  if (message.cluster_id.has_value() != names_node) return ErrorCode::INVALID_REQUEST;
+  if (!names_node || (*message.cluster_id == node.cluster_id && message.node_id == node.node_id)) {
+    return ErrorCode::NONE;
+  }
+  return ErrorCode::REBOOTSTRAP_REQUIRED;
+}
+
 }  // namespace
 
-void answer_api_versions(Request& request) {
+void answer_api_versions(const NodeState& node, Request& request) {
   kafka::ApiVersionsResponse response;
   if (!request.api->serves(request.header.api_version)) {
     // Whatever version was asked, everybody can read version 0; the one entry says which versions there are.
@@ -34,8 +45,12 @@ void answer_api_versions(Request& request) {
   const auto message = kafka::decode<kafka::ApiVersionsRequest>(request.body, request.header.api_version);
   if (!message) return request.refuse();
   if (request.header.api_version >= 3) {
+    ErrorCode error = check_identity(node, *message);
     if (!is_software_text(message->client_software_name) || !is_software_text(message->client_software_version)) {
-      response.error_code = static_cast<std::int16_t>(ErrorCode::INVALID_REQUEST);
+      error = ErrorCode::INVALID_REQUEST;
+    }
+    if (error != ErrorCode::NONE) {
+      response.error_code = kafka::wire(error);
       return request.respond(response);
     }
     request.connection->client_software =

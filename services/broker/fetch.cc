@@ -1,10 +1,12 @@
 #include "services/broker/fetch.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/api/client.h"
 #include "engine/base/check.h"
+#include "services/broker/reachable.h"
 #include "services/broker/topics.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/fetch.h"
@@ -19,6 +21,8 @@ using kafka::FetchResponse;
 // A plan that fails for a passing reason (a descriptor that was evicted or could not be passed just now) is made again,
 // this often.
 constexpr int kReplansMax = 8;
+
+constexpr std::int16_t kFirstVersionWithLeaders = 16;  // KIP-951
 
 }  // namespace
 
@@ -136,8 +140,8 @@ void Fetch::start_read(PartitionRead& read, bool watches) {
   } else if (partition->leader != node_.node_id) {
     read.error = ErrorCode::NOT_LEADER_OR_FOLLOWER;
   }
+  if (topic != nullptr) read.topic_id = topic->id;
   if (read.error != ErrorCode::NONE) return;
-  read.topic_id = topic->id;
   read.watched_from = watches ? target.fetch_offset : kNoOffset;
   read.in_flight = true;
   ++pending.awaited;
@@ -238,6 +242,22 @@ void Fetch::fill_files(Pending& pending) {
   }
 }
 
+// Who leads now, and where, so that the client need not ask for metadata first (KIP-951).
+void Fetch::tell_leader(const PartitionRead& read, const Reachable& reachable, FetchResponse& response,
+                        FetchResponse::PartitionData& data) const {
+  const node::TopicImage* const topic = node_.image->find(read.topic_id);
+  const node::PartitionImage* const partition = topic == nullptr ? nullptr : topic->find(read.target.partition);
+  if (partition == nullptr) return;
+  data.current_leader = {.leader_id = partition->leader, .leader_epoch = partition->leader_epoch};
+  for (const Reachable::Broker& broker : reachable.brokers()) {
+    const bool is_told = std::ranges::any_of(response.node_endpoints,
+                                             [&](const auto& each) { return each.node_id == broker.image->id; });
+    if (broker.image->id != partition->leader || is_told) continue;
+    response.node_endpoints.push_back({.node_id = broker.image->id, .host = broker.host, .port = broker.port});
+    if (broker.image->rack) response.node_endpoints.back().rack = *broker.image->rack;
+  }
+}
+
 void Fetch::answer(Pending& pending) {
   pending.is_ending = true;
   node_.io.disarm(pending.timer);
@@ -251,6 +271,7 @@ void Fetch::answer(Pending& pending) {
   if (pending.session != nullptr) response.session_id = pending.session->id();
   FetchResponse::FetchableTopicResponse* topic = nullptr;
   std::vector<FetchSession::Partitions::iterator> served;
+  std::optional<Reachable> reachable;  // made for the first answer that names a leader
   for (PartitionRead& read : pending.reads) {
     const api::ReadPlan& plan = read.plan;
     const bool is_error = read.error != ErrorCode::NONE;
@@ -279,6 +300,11 @@ void Fetch::answer(Pending& pending) {
     data.log_start_offset = is_error ? -1 : plan.log_start_offset;
     if (plan.diverging_epoch != kNoLeaderEpoch)
       data.diverging_epoch = {plan.diverging_epoch, plan.diverging_end_offset};
+    if (request.header.api_version >= kFirstVersionWithLeaders &&
+        (read.error == ErrorCode::NOT_LEADER_OR_FOLLOWER || read.error == ErrorCode::FENCED_LEADER_EPOCH)) {
+      if (!reachable) reachable.emplace(node_, *request.connection);
+      tell_leader(read, *reachable, response, data);
+    }
     if (pending.message.isolation_level == 1 && !is_error) data.aborted_transactions = std::move(read.aborted);
     if (read.length != 0) {
       data.records = kafka::RecordsField::external(read.length);

@@ -14,8 +14,11 @@
 #include "services/broker/fetch_sessions.h"
 #include "services/broker/node_state.h"
 #include "services/broker/request.h"
+#include "services/kafka/messages/fetch.h"
 
 namespace tailrace::broker {
+
+class Reachable;
 
 class Fetch {
  public:
@@ -34,6 +37,8 @@ class Fetch {
   void answer(Pending& pending);
   void end(Pending& pending);
   void fill_files(Pending& pending);
+  void tell_leader(const PartitionRead& read, const Reachable& reachable, kafka::FetchResponse& response,
+                   kafka::FetchResponse::PartitionData& data) const;
 
   NodeState& node_;
   FetchSessions sessions_;

@@ -68,7 +68,7 @@ class Broker : public node::Worker {
   std::expected<void, std::string> start() {
     std::vector<node::Endpoint> reachable = process_.config().listeners.advertised;
     for (const node::Endpoint& endpoint : process_.config().listeners.bound) {
-      const Result<io::Address> bound = bind_patiently({endpoint.host, endpoint.port});
+      const Result<io::Address> bound = bind_patiently({host_to_bind(endpoint), endpoint.port});
       if (!bound) {
         return std::unexpected("cannot listen on " + node::host_and_port(endpoint) + ": " + bound.error().text());
       }
@@ -117,6 +117,14 @@ class Broker : public node::Worker {
   [[nodiscard]] bool refused() const { return refused_; }
 
  private:
+  // [::] takes IPv4 too, as with Kafka, unless a listener of IPv4 has the same port.
+  std::string host_to_bind(const node::Endpoint& endpoint) const {
+    if (endpoint.host != "::") return endpoint.host;
+    const bool shares = std::ranges::any_of(process_.config().listeners.bound, [&](const node::Endpoint& other) {
+      return &other != &endpoint && endpoint.port != 0 && other.port == endpoint.port;
+    });
+    return shares ? endpoint.host : std::string();
+  }
   // A broker that was killed holds its port until the kernel has taken it apart, which takes a moment.
   Result<io::Address> bind_patiently(const io::Address& address) {
     constexpr int kStepMs = 20;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "services/broker/connection.h"
+#include "services/broker/reachable.h"
 #include "services/broker/topics.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/create_topics.h"
@@ -19,30 +19,23 @@ using kafka::ErrorCode;
 using kafka::MetadataRequest;
 using kafka::MetadataResponse;
 
-// Without an authorizer everybody may do all that a resource knows: bits of AclOperation (KIP-430).
-constexpr std::int32_t kTopicOperations = 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 11;
+// As kTopicOperations, of the cluster.
 constexpr std::int32_t kClusterOperations = 1 << 5 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12;
+constexpr std::int16_t kFirstVersionWithListenerNotFound = 6;
 constexpr std::int8_t kBrokerEndpoints = 1;  // DescribeCluster's endpoint types; 2: controllers
 
-bool is_valid_name(std::string_view name) {
-  if (name.empty() || name.size() > 249 || name == "." || name == "..") return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
-  });
-}
-
-MetadataResponse::MetadataResponseTopic describe(const node::TopicImage& topic, bool with_operations) {
+MetadataResponse::MetadataResponseTopic describe(const node::TopicImage& topic, const Reachable& reachable,
+                                                 const MetadataRequest& message, std::int16_t version) {
   MetadataResponse::MetadataResponseTopic out{.name = topic.name, .topic_id = topic.id};
   out.is_internal = is_internal_topic(topic.name);
-  if (with_operations) out.topic_authorized_operations = kTopicOperations;
+  if (message.include_topic_authorized_operations) out.topic_authorized_operations = kTopicOperations;
   out.partitions.reserve(topic.partitions.size());
   for (const auto& [index, partition] : topic.partitions) {
+    const Reachable::Leader leader = reachable.leader_of(partition, version >= kFirstVersionWithListenerNotFound);
     auto& each = out.partitions.emplace_back();
     each.partition_index = index;
-    each.error_code =
-        static_cast<std::int16_t>(partition.leader < 0 ? ErrorCode::LEADER_NOT_AVAILABLE : ErrorCode::NONE);
-    each.leader_id = partition.leader;
+    each.error_code = kafka::wire(leader.error);
+    each.leader_id = leader.id;
     each.leader_epoch = partition.leader_epoch;
     each.replica_nodes = partition.replicas;
     each.isr_nodes = partition.in_sync;
@@ -52,19 +45,6 @@ MetadataResponse::MetadataResponseTopic describe(const node::TopicImage& topic, 
 }
 
 }  // namespace
-
-ReachableAt reachable_at(const NodeState& node, const node::BrokerImage& broker, Connection& connection) {
-  if (broker.id == node.node_id && node.config.listeners.advertised.empty()) {
-    const io::Address& address = connection.local_address();
-    return {address.host, address.port};
-  }
-  const std::vector<node::Endpoint>& bound = node.config.listeners.bound;
-  const std::string name = connection.listener() < bound.size() ? bound[connection.listener()].name : std::string();
-  for (const node::BrokerImage::Listener& listener : broker.listeners) {
-    if (listener.name == name) return {listener.host, listener.port};
-  }
-  return {};  // it does not listen there: Kafka leaves it out
-}
 
 // Topics that are being made for a metadata request, and what became of each.
 struct Metadata::Creation {
@@ -86,7 +66,7 @@ void Metadata::start(Request& request) {
   auto creation = std::make_shared<Creation>();
   if (creates_topics(*message)) {
     for (const auto& topic : *message->topics) {
-      if (!topic.name || !is_valid_name(*topic.name) || node_.image->find(*topic.name) != nullptr) continue;
+      if (!topic.name || !is_valid_topic_name(*topic.name) || node_.image->find(*topic.name) != nullptr) continue;
       creation->names.emplace_back(*topic.name);
     }
   }
@@ -127,33 +107,33 @@ void Metadata::create_topics(Request& request, std::shared_ptr<Creation> creatio
 void Metadata::answer(Request& request, const MetadataRequest& message, const Creation* creation) {
   const node::MetadataImage& image = *node_.image;
   MetadataResponse response;
-  std::vector<ReachableAt> addresses;
-  addresses.reserve(image.brokers().size());
-  for (const node::BrokerImage& broker : image.brokers()) {
-    addresses.push_back(reachable_at(node_, broker, *request.connection));
-    if (addresses.back().port < 0) continue;
-    response.brokers.push_back({.node_id = broker.id, .host = addresses.back().host, .port = addresses.back().port});
-    if (broker.rack) response.brokers.back().rack = *broker.rack;
+  const Reachable reachable(node_, *request.connection);
+  for (const Reachable::Broker& broker : reachable.brokers()) {
+    response.brokers.push_back({.node_id = broker.image->id, .host = broker.host, .port = broker.port});
+    if (broker.image->rack) response.brokers.back().rack = *broker.image->rack;
   }
   response.cluster_id = node_.cluster_id;
   response.controller_id = image.controller_id();
   if (message.include_cluster_authorized_operations) response.cluster_authorized_operations = kClusterOperations;
 
-  const bool with_operations = message.include_topic_authorized_operations;
+  const std::int16_t version = request.header.api_version;
   if (!message.topics) {
-    for (const auto& [name, topic] : image.topics()) response.topics.push_back(describe(*topic, with_operations));
+    response.topics.reserve(image.topics().size());
+    for (const auto& [name, topic] : image.topics()) {
+      response.topics.push_back(describe(*topic, reachable, message, version));
+    }
     return request.respond(response);
   }
   for (const auto& asked : *message.topics) {
     const bool by_id = !asked.name.has_value();
     const node::TopicImage* const topic = by_id ? image.find(asked.topic_id) : image.find(*asked.name);
     if (topic != nullptr) {
-      response.topics.push_back(describe(*topic, with_operations));
+      response.topics.push_back(describe(*topic, reachable, message, version));
       continue;
     }
     MetadataResponse::MetadataResponseTopic missing{.name = asked.name, .topic_id = asked.topic_id};
     ErrorCode error = by_id ? ErrorCode::UNKNOWN_TOPIC_ID : ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-    if (!by_id && !is_valid_name(*asked.name)) error = ErrorCode::INVALID_TOPIC_EXCEPTION;
+    if (!by_id && !is_valid_topic_name(*asked.name)) error = ErrorCode::INVALID_TOPIC_EXCEPTION;
     if (creation != nullptr && error == ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) {
       const auto made = creation->results.find(*asked.name);
       const bool soon = made == creation->results.end() || made->second == ErrorCode::NONE ||
@@ -183,13 +163,10 @@ void Metadata::describe_cluster(Request& request) {
     response.cluster_id = "";
     return request.respond(response);
   }
-  std::vector<ReachableAt> addresses;
-  addresses.reserve(node_.image->brokers().size());
-  for (const node::BrokerImage& broker : node_.image->brokers()) {
-    addresses.push_back(reachable_at(node_, broker, *request.connection));
-    if (addresses.back().port < 0) continue;
-    response.brokers.push_back({.broker_id = broker.id, .host = addresses.back().host, .port = addresses.back().port});
-    if (broker.rack) response.brokers.back().rack = *broker.rack;
+  const Reachable reachable(node_, *request.connection);
+  for (const Reachable::Broker& broker : reachable.brokers()) {
+    response.brokers.push_back({.broker_id = broker.image->id, .host = broker.host, .port = broker.port});
+    if (broker.image->rack) response.brokers.back().rack = *broker.image->rack;
   }
   if (message->include_cluster_authorized_operations) response.cluster_authorized_operations = kClusterOperations;
   request.respond(response);

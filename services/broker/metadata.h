@@ -1,5 +1,5 @@
-// What the broker answers from its image of the cluster: Metadata (with creation of topics on demand), DescribeCluster,
-// DescribeConfigs, ApiVersions.
+// What the broker answers from its image of the cluster: Metadata (with creation of topics on demand),
+// DescribeTopicPartitions, DescribeCluster, DescribeConfigs, ApiVersions.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,7 @@ class Metadata {
   Metadata(NodeState& node, Forwarder& zkbridge) : node_(node), zkbridge_(zkbridge) {}
   void start(Request& request);
   void describe_cluster(Request& request);
+  void describe_topic_partitions(Request& request);
 
  private:
   struct Creation;
@@ -33,15 +34,7 @@ class Metadata {
   Forwarder& zkbridge_;
 };
 
-// Where a client that came through this connection reaches a broker: what is advertised for its listener; for this
-// node, without `advertised.listeners`, the address that the client connected to.
-struct ReachableAt {
-  std::string host;
-  std::int32_t port = -1;
-};
-ReachableAt reachable_at(const NodeState& node, const node::BrokerImage& broker, Connection& connection);
-
-void answer_api_versions(Request& request);
+void answer_api_versions(const NodeState& node, Request& request);
 void answer_find_coordinator(Request& request);
 void answer_describe_configs(const NodeState& node, Request& request);
 

@@ -24,12 +24,19 @@ constexpr TimestampMs kEarliest = -2;
 constexpr TimestampMs kMaxTimestamp = -3;
 constexpr TimestampMs kEarliestLocal = -4;
 constexpr TimestampMs kLatestTiered = -5;
+constexpr TimestampMs kEarliestPendingUpload = -6;
 
 bool is_known_timestamp(TimestampMs timestamp, std::int16_t version) {
   if (timestamp >= 0 || timestamp == kLatest || timestamp == kEarliest) return true;
   if (timestamp == kMaxTimestamp) return version >= 7;
   if (timestamp == kEarliestLocal) return version >= 8;
-  return timestamp == kLatestTiered && version >= 9;
+  if (timestamp == kLatestTiered) return version >= 9;
+  return timestamp == kEarliestPendingUpload && version >= 11;
+}
+
+// Nothing is tiered: there is no such offset, which is not an error.
+bool is_of_tiered_storage(TimestampMs timestamp) {
+  return timestamp == kLatestTiered || timestamp == kEarliestPendingUpload;
 }
 
 ErrorCode check_leader(const NodeState& node, const node::TopicImage* topic, std::int32_t index) {
@@ -136,8 +143,7 @@ void Offsets::start_list(Request& request) {
       ErrorCode error = check_leader(node_, topic, each.partition_index);
       if (!is_known_timestamp(each.timestamp, version)) error = ErrorCode::UNSUPPORTED_VERSION;
       answer.error_code = static_cast<std::int16_t>(error);
-      // Nothing is tiered: there is no latest tiered offset, which is not an error.
-      if (error != ErrorCode::NONE || each.timestamp == kLatestTiered) continue;
+      if (error != ErrorCode::NONE || is_of_tiered_storage(each.timestamp)) continue;
       PendingList::Question& question = pending.questions[next++];
       question.pending = &pending;
       question.topic = t;

@@ -182,7 +182,7 @@ void Server::serve(Request& request) {
   // An unknown API or version closes the connection, as in Kafka; only ApiVersions answers that it does not know a
   // version.
   if (api == nullptr || !api->advertised()) return request.refuse();
-  if (api->key == kafka::api_key::kApiVersions) return answer_api_versions(request);
+  if (api->key == kafka::api_key::kApiVersions) return answer_api_versions(node_, request);
   if (!api->serves(request.header.api_version)) return request.refuse();
   if (api->handler == kafka::Handler::zkbridge) return zkbridge_.forward(request);
   if (api->handler == kafka::Handler::groupcoord) return groupcoord_.forward(request);
@@ -199,6 +199,8 @@ void Server::serve(Request& request) {
       return metadata_.start(request);
     case kafka::api_key::kDescribeCluster:
       return metadata_.describe_cluster(request);
+    case kafka::api_key::kDescribeTopicPartitions:
+      return metadata_.describe_topic_partitions(request);
     case kafka::api_key::kFindCoordinator:
       return answer_find_coordinator(request);
     case kafka::api_key::kDescribeConfigs:

@@ -123,14 +123,14 @@ constexpr Api api(std::int16_t key, std::int16_t min, std::int16_t max, Handler 
 
 constexpr std::array kApiTable = {
     api(api_key::kProduce, 0, 13, Handler::broker, 3),
-    api(api_key::kFetch, 4, 17, Handler::broker),
-    api(api_key::kListOffsets, 0, 10, Handler::broker),
+    api(api_key::kFetch, 4, 18, Handler::broker),
+    api(api_key::kListOffsets, 0, 11, Handler::broker),
     api(api_key::kMetadata, 0, 13, Handler::broker),
     api(api_key::kLeaderAndIsr, 0, 7, Handler::control),
     api(api_key::kStopReplica, 0, 4, Handler::control),
     api(api_key::kUpdateMetadata, 0, 8, Handler::control),
     api(api_key::kFindCoordinator, 0, 6, Handler::broker),
-    api(api_key::kApiVersions, 0, 4, Handler::broker),
+    api(api_key::kApiVersions, 0, 5, Handler::broker),
     api(api_key::kCreateTopics, 0, 7, Handler::zkbridge),
     api(api_key::kDeleteTopics, 0, 6, Handler::zkbridge),
     api(api_key::kInitProducerId, 0, 5, Handler::groupcoord),
@@ -139,6 +139,7 @@ constexpr std::array kApiTable = {
     api(api_key::kCreatePartitions, 0, 3, Handler::zkbridge),
     api(api_key::kDescribeCluster, 0, 2, Handler::broker),
     api(api_key::kAllocateProducerIds, 0, 0, Handler::control),
+    api(api_key::kDescribeTopicPartitions, 0, 0, Handler::broker),
 };
 
 constexpr bool in_order() {

@@ -28,6 +28,7 @@ constexpr std::int16_t kCreatePartitions = 37;
 constexpr std::int16_t kAlterPartition = 56;
 constexpr std::int16_t kDescribeCluster = 60;
 constexpr std::int16_t kAllocateProducerIds = 67;
+constexpr std::int16_t kDescribeTopicPartitions = 75;
 }  // namespace api_key
 
 enum class Handler : std::uint8_t {

@@ -37,7 +37,7 @@ TEST_F(Connection, ApiVersionsOfTheFutureIsAnsweredInVersion0) {
 // The correlation id is all the header there is, although the body is flexible: tagged fields there would shift the
 // body.
 TEST_F(Connection, ApiVersionsAnswersAlwaysHaveTheHeaderOfVersion0) {
-  for (std::int16_t version = 3; version <= 4; ++version) {
+  for (std::int16_t version = 3; version <= 5; ++version) {
     client.ask(known_software(), version);
     const std::optional<std::string> frame = client.receive_frame();
     ASSERT_TRUE(frame);
@@ -68,6 +68,28 @@ TEST_F(Connection, ClientSoftwareMustHaveANameThatKafkaAllows) {
       ApiVersionsRequest{.client_software_name = "-bad name", .client_software_version = "1"}, 3);
   EXPECT_EQ(answer->error_code, kafka::wire(ErrorCode::INVALID_REQUEST));
   EXPECT_TRUE(answer->api_keys.empty());
+}
+
+// KIP-1242: a client that took this address for another node's, as after servers were moved, begins anew.
+TEST_F(Connection, ApiVersionsIsRefusedToOneWhoLooksForAnotherNode) {
+  const auto cluster = client.call<kafka::DescribeClusterResponse>(kafka::DescribeClusterRequest{}, 1);
+  const std::int32_t id = cluster->brokers[0].broker_id;
+  const auto error_of = [&](std::optional<std::string_view> cluster_id, std::int32_t node_id) {
+    ApiVersionsRequest request = known_software();
+    request.cluster_id = cluster_id;
+    request.node_id = node_id;
+    const auto answer = client.call<ApiVersionsResponse>(request, 5);
+    EXPECT_EQ(answer->api_keys.empty(), answer->error_code != 0);
+    return static_cast<ErrorCode>(answer->error_code);
+  };
+  EXPECT_EQ(error_of(std::nullopt, -1), ErrorCode::NONE);
+  EXPECT_EQ(error_of(cluster->cluster_id, id), ErrorCode::NONE);
+  EXPECT_EQ(error_of(cluster->cluster_id, id + 1), ErrorCode::REBOOTSTRAP_REQUIRED);
+  EXPECT_EQ(error_of(cluster->cluster_id, -2), ErrorCode::REBOOTSTRAP_REQUIRED);
+  EXPECT_EQ(error_of("another", id), ErrorCode::REBOOTSTRAP_REQUIRED);
+  EXPECT_EQ(error_of("", id), ErrorCode::REBOOTSTRAP_REQUIRED);
+  EXPECT_EQ(error_of(cluster->cluster_id, -1), ErrorCode::INVALID_REQUEST);
+  EXPECT_EQ(error_of(std::nullopt, id), ErrorCode::INVALID_REQUEST);
 }
 
 // kafka-python sends both at once to find out who is there.

@@ -15,7 +15,8 @@ constexpr TimestampMs kEarliest = -2;
 constexpr TimestampMs kMaxTimestamp = -3;
 constexpr TimestampMs kEarliestLocal = -4;
 constexpr TimestampMs kLatestTiered = -5;
-constexpr TimestampMs kNobodyKnows = -6;
+constexpr TimestampMs kEarliestPendingUpload = -6;
+constexpr TimestampMs kNobodyKnows = -7;
 
 class Offsets : public WireTest {
  protected:
@@ -66,6 +67,9 @@ TEST_F(Offsets, TheSpecialTimes) {
   const Listed tiered = list_offset(client, topic_, kLatestTiered);
   EXPECT_EQ(tiered.error, ErrorCode::NONE);
   EXPECT_EQ(tiered.offset, kNoOffset);
+  const Listed pending = list_offset(client, topic_, kEarliestPendingUpload);
+  EXPECT_EQ(pending.error, ErrorCode::NONE);
+  EXPECT_EQ(pending.offset, kNoOffset);
   EXPECT_EQ(list_offset(client, topic_, kNobodyKnows).error, ErrorCode::UNSUPPORTED_VERSION);
 }
 
@@ -75,6 +79,7 @@ TEST_F(Offsets, SpecialTimesAreKnownFromTheirVersionOn) {
   EXPECT_EQ(list_offset(client, topic_, kEarliestLocal, 0, -1, 7).error, ErrorCode::UNSUPPORTED_VERSION);
   EXPECT_EQ(list_offset(client, topic_, kEarliestLocal, 0, -1, 8).offset, 0);
   EXPECT_EQ(list_offset(client, topic_, kLatestTiered, 0, -1, 8).error, ErrorCode::UNSUPPORTED_VERSION);
+  EXPECT_EQ(list_offset(client, topic_, kEarliestPendingUpload, 0, -1, 10).error, ErrorCode::UNSUPPORTED_VERSION);
 }
 
 TEST_F(Offsets, Version0AnswersWithAList) {

@@ -26,7 +26,7 @@ using kafka::ErrorCode;
 // The newest versions that the node serves.
 constexpr std::int16_t kProduceVersion = 12;  // 13 names topics by id
 constexpr std::int16_t kFetchVersion = 12;    // 13 names topics by id
-constexpr std::int16_t kListOffsetsVersion = 10;
+constexpr std::int16_t kListOffsetsVersion = 11;
 constexpr std::int16_t kMetadataVersion = 12;
 constexpr std::int16_t kCreateTopicsVersion = 7;
 
