@@ -94,6 +94,9 @@ template void Client::start(Append, Call<Appended>&);
 template void Client::start(Read, Call<ReadPlan>&);
 template void Client::start(ListOffset, Call<OffsetListed>&);
 template void Client::start(EndOfEpoch, Call<EpochEnded>&);
+template void Client::start(DeleteRecords, Call<RecordsDeleted>&);
+template void Client::start(DescribeLog, Call<LogDescribed>&);
+template void Client::start(DescribeProducers, Call<ProducersDescribed>&);
 
 bool Client::try_send(Type type, Bytes record) {
   std::byte* const space = link_->producer().reserve(static_cast<std::uint32_t>(type), record.size());
@@ -145,6 +148,12 @@ void Client::dispatch(const ipc::RingRecord& record) {
       return answer<OffsetListed>(type, record.payload);
     case Type::epoch_ended:
       return answer<EpochEnded>(type, record.payload);
+    case Type::records_deleted:
+      return answer<RecordsDeleted>(type, record.payload);
+    case Type::log_described:
+      return answer<LogDescribed>(type, record.payload);
+    case Type::producers_described:
+      return answer<ProducersDescribed>(type, record.payload);
     case Type::file_gone: {
       FileGone gone;
       if (record.payload.size() < sizeof gone) return;
@@ -160,6 +169,9 @@ void Client::dispatch(const ipc::RingRecord& record) {
     case Type::list_offset:
     case Type::end_of_epoch:
     case Type::forget_file:
+    case Type::delete_records:
+    case Type::describe_log:
+    case Type::describe_producers:
       return;
   }
 }
@@ -187,6 +199,12 @@ void Client::lose(std::uint64_t request) {
       return lost(OffsetListed{});
     case Type::epoch_ended:
       return lost(EpochEnded{});
+    case Type::records_deleted:
+      return lost(RecordsDeleted{});
+    case Type::log_described:
+      return lost(LogDescribed{});
+    case Type::producers_described:
+      return lost(ProducersDescribed{});
     case Type::identify:
     case Type::set_role:
     case Type::delete_partition:
@@ -196,6 +214,9 @@ void Client::lose(std::uint64_t request) {
     case Type::list_offset:
     case Type::end_of_epoch:
     case Type::forget_file:
+    case Type::delete_records:
+    case Type::describe_log:
+    case Type::describe_producers:
     case Type::file_gone:
       CHECK(false);
   }

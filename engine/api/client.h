@@ -17,8 +17,8 @@
 
 namespace tailrace::api {
 
-// Where an answer goes. `extra` is what follows the fixed part (a ReadPlan's AbortedRanges), valid during the call
-// only.
+// Where an answer goes. `extra` is what follows the fixed part (a ReadPlan's AbortedRanges, the producers of a
+// ProducersDescribed), valid during the call only.
 template <class Answer>
 struct Call {
   using Function = void (*)(void* owner, const Answer& answer, Bytes extra);
@@ -55,6 +55,9 @@ class Client {
   void read(const Read& request, Call<ReadPlan>& call) { start(request, call); }
   void list_offset(const ListOffset& request, Call<OffsetListed>& call) { start(request, call); }
   void end_of_epoch(const EndOfEpoch& request, Call<EpochEnded>& call) { start(request, call); }
+  void delete_records(const DeleteRecords& request, Call<RecordsDeleted>& call) { start(request, call); }
+  void describe_log(const DescribeLog& request, Call<LogDescribed>& call) { start(request, call); }
+  void describe_producers(const DescribeProducers& request, Call<ProducersDescribed>& call) { start(request, call); }
   // Ends a watching call at once: it is free for reuse, and no answer will come.
   void cancel(Call<ReadPlan>& call, const Partition& partition);
 

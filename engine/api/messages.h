@@ -22,6 +22,9 @@ enum class Type : std::uint32_t {
   list_offset = 7,
   end_of_epoch = 8,
   forget_file = 9,
+  delete_records = 10,
+  describe_log = 11,
+  describe_producers = 12,
   // engine -> client
   done = 101,
   role_set = 102,
@@ -30,6 +33,9 @@ enum class Type : std::uint32_t {
   offset_listed = 105,
   epoch_ended = 106,
   file_gone = 107,
+  records_deleted = 108,
+  log_described = 109,
+  producers_described = 110,
 };
 
 constexpr std::uint16_t kOk = 0xFFFF;  // in a `code` field; otherwise a Code
@@ -59,6 +65,10 @@ struct SetRole {
   std::uint32_t index_interval_bytes = 0;
   std::int64_t segment_ms = 0;
   std::int64_t segment_jitter_ms = 0;
+  std::int64_t retention_ms = -1;     // -1: no bound
+  std::int64_t retention_bytes = -1;  // -1: no bound
+  std::int64_t file_delete_delay_ms = 60'000;
+  std::uint8_t deletes_segments = 0;  // cleanup.policy has delete: both bounds count
   std::uint16_t topic_name_size = 0;
   std::uint16_t last_code = kOk;  // of the last try, where this is another: the engine does not say the same again
   std::uint8_t create = 0;
@@ -195,6 +205,58 @@ struct EpochEnded {
   Offset end_offset = kNoOffset;
 };
 
+// Records below `offset` (-1: the high watermark) are gone for readers, also after a crash, once it is answered.
+// Answer: records_deleted. Errors: not_leader, unknown_partition, out_of_range (above the high watermark), disk_full,
+// io_failed.
+struct DeleteRecords {
+  std::uint64_t request = 0;
+  Partition partition;
+  Offset offset = -1;
+};
+
+struct RecordsDeleted {
+  std::uint64_t request = 0;
+  std::uint16_t code = kOk;
+  Offset low_watermark = kNoOffset;  // the log start now
+};
+
+// Answer: log_described. Errors: unknown_partition.
+struct DescribeLog {
+  std::uint64_t request = 0;
+  Partition partition;
+};
+
+struct LogDescribed {
+  std::uint64_t request = 0;
+  std::uint16_t code = kOk;
+  std::uint64_t size_bytes = 0;  // of all segments
+};
+
+// The producers that a partition remembers, by id and a page at a time: those above `after`. Answer:
+// producers_described. Errors: not_leader, unknown_partition.
+struct DescribeProducers {
+  std::uint64_t request = 0;
+  Partition partition;
+  ProducerId after = kNoProducerId;
+};
+
+struct DescribedProducer {
+  ProducerId producer_id = 0;
+  TimestampMs last_timestamp = kNoTimestamp;
+  Offset transaction_first_offset = kNoOffset;  // of the open transaction
+  std::int32_t last_sequence = -1;
+  std::int32_t producer_epoch = -1;
+  std::int32_t coordinator_epoch = -1;
+};
+
+// Followed by `count` DescribedProducers.
+struct ProducersDescribed {
+  std::uint64_t request = 0;
+  std::uint16_t code = kOk;
+  std::uint8_t has_more = 0;
+  std::uint32_t count = 0;
+};
+
 // The client closed its descriptor of this file; it is to be sent again when a plan needs it.
 struct ForgetFile {
   std::uint64_t file_id = 0;
@@ -209,6 +271,9 @@ constexpr bool kRingRecord = std::is_trivially_copyable_v<T>;
 static_assert(kRingRecord<Identify> && kRingRecord<SetRole> && kRingRecord<DeletePartition> && kRingRecord<Done>);
 static_assert(kRingRecord<RoleSet> && kRingRecord<Append> && kRingRecord<Appended> && kRingRecord<Read>);
 static_assert(kRingRecord<Cancel> && kRingRecord<ReadPlan> && kRingRecord<ListOffset> && kRingRecord<OffsetListed>);
+static_assert(kRingRecord<DeleteRecords> && kRingRecord<RecordsDeleted> && kRingRecord<DescribeLog>);
+static_assert(kRingRecord<LogDescribed> && kRingRecord<DescribeProducers> && kRingRecord<DescribedProducer>);
+static_assert(kRingRecord<ProducersDescribed>);
 static_assert(kRingRecord<EndOfEpoch> && kRingRecord<EpochEnded> && kRingRecord<ForgetFile> && kRingRecord<FileGone>);
 
 // A record's type, from its struct.
@@ -244,6 +309,18 @@ constexpr Type type_of() {
     return Type::offset_listed;
   else if constexpr (std::is_same_v<T, EpochEnded>)
     return Type::epoch_ended;
+  else if constexpr (std::is_same_v<T, DeleteRecords>)
+    return Type::delete_records;
+  else if constexpr (std::is_same_v<T, RecordsDeleted>)
+    return Type::records_deleted;
+  else if constexpr (std::is_same_v<T, DescribeLog>)
+    return Type::describe_log;
+  else if constexpr (std::is_same_v<T, LogDescribed>)
+    return Type::log_described;
+  else if constexpr (std::is_same_v<T, DescribeProducers>)
+    return Type::describe_producers;
+  else if constexpr (std::is_same_v<T, ProducersDescribed>)
+    return Type::producers_described;
   else {
     static_assert(std::is_same_v<T, FileGone>);
     return Type::file_gone;

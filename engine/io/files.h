@@ -14,6 +14,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/result.h"
+#include "engine/base/types.h"
 
 namespace tailrace::io {
 
@@ -29,6 +30,11 @@ enum class OpenMode {
   read_write,      // must exist
   create,          // read and write; must not exist
   open_or_create,  // read and write
+};
+
+struct DiskSpace {  // in bytes, of a file system
+  std::uint64_t total = 0;
+  std::uint64_t usable = 0;  // free, and not kept for root
 };
 
 struct DirectoryEntry {
@@ -68,8 +74,11 @@ class Files {
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;
   virtual bool exists(const std::string& path) = 0;
 
-  // Bytes free for us on the file system that holds `path`.
-  virtual Result<std::uint64_t> free_bytes(const std::string& path) = 0;
+  // When the file was last written to.
+  virtual Result<TimestampMs> modified_ms(const std::string& path) = 0;
+
+  // Of the file system that holds `path`.
+  virtual Result<DiskSpace> disk_space(const std::string& path) = 0;
 };
 
 // Whole small files. Both are built on the calls above.

@@ -222,10 +222,17 @@ Result<std::vector<DirectoryEntry>> PosixFiles::list(const std::string& path) {
 
 bool PosixFiles::exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-Result<std::uint64_t> PosixFiles::free_bytes(const std::string& path) {
+Result<TimestampMs> PosixFiles::modified_ms(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) < 0) return system_failure(errno, "asking when a file was modified");
+  return static_cast<TimestampMs>(status.st_mtim.tv_sec) * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+}
+
+Result<DiskSpace> PosixFiles::disk_space(const std::string& path) {
   struct statvfs status{};
-  if (::statvfs(path.c_str(), &status) < 0) return system_failure(errno, "asking for free disk space");
-  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+  if (::statvfs(path.c_str(), &status) < 0) return system_failure(errno, "asking for disk space");
+  const std::uint64_t unit = status.f_frsize;
+  return DiskSpace{.total = status.f_blocks * unit, .usable = status.f_bavail * unit};
 }
 
 }  // namespace tailrace::io

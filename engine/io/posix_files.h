@@ -41,7 +41,8 @@ class PosixFiles : public Files {
   Result<void> sync_directory(const std::string& path) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
   bool exists(const std::string& path) override;
-  Result<std::uint64_t> free_bytes(const std::string& path) override;
+  Result<TimestampMs> modified_ms(const std::string& path) override;
+  Result<DiskSpace> disk_space(const std::string& path) override;
 
  protected:
   // Queues `done` (already pending) to run with `result` in the loop; never runs it inside the call.

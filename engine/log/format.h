@@ -21,6 +21,9 @@ constexpr std::string_view kTimeIndexSuffix = ".timeindex";
 constexpr std::string_view kTransactionIndexSuffix = ".txnindex";
 constexpr std::string_view kSnapshotSuffix = ".snapshot";
 
+constexpr std::string_view kSegmentSuffixes[] = {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix,
+                                                 kTransactionIndexSuffix, kSnapshotSuffix};
+
 // Behind any of those names: about to be removed; being written by the cleaner; written by it and about to take the
 // place of segments (LogLoader finishes or undoes such work at start).
 constexpr std::string_view kDeletedSuffix = ".deleted";

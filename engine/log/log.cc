@@ -106,7 +106,7 @@ Result<void> Log::add_segment(Offset base_offset, TimestampMs now_ms, Names name
   return {};
 }
 
-Result<void> Log::roll(TimestampMs now_ms) {
+Result<void> Log::roll(TimestampMs now_ms, Names names) {
   if (auto done = repair(); !done) return done;
   if (staged_end_ == 0) return {};
   Segment& sealed = active();
@@ -119,7 +119,7 @@ Result<void> Log::roll(TimestampMs now_ms) {
     if (auto done = sealed.seal(); !done) return done;
     if (auto done = sync_indexes(sealed); !done) return done;
   }
-  if (auto done = add_segment(*base_offset, now_ms, Names::durable); !done) return done;
+  if (auto done = add_segment(*base_offset, now_ms, names); !done) return done;
   to_seal_.push_back(&sealed);
   staged_end_ = 0;
   staged_index_position_ = 0;
@@ -230,18 +230,58 @@ Result<void> Log::advance_log_start(Offset offset) {
   return epochs_->truncate_from_start(offset);
 }
 
-Result<std::size_t> Log::remove_old_segments() {
-  std::size_t removed = 0;
-  while (segments_.size() > 1 && segments_[1]->base_offset() <= log_start_offset_) {
+Expiry Log::find_expired(const RetentionRules& rules, Offset high_watermark, TimestampMs now_ms) const {
+  std::size_t gone = 0;
+  while (gone + 1 < segments_.size() && segments_[gone + 1]->base_offset() <= log_start_offset_) ++gone;
+  const auto may_go = [&](std::size_t index) {
+    const bool is_active = index + 1 == segments_.size();
+    if (is_active && segments_[index]->size() == 0) return false;
+    return (is_active ? end_offset_ : segments_[index + 1]->base_offset()) <= high_watermark;
+  };
+  if (rules.deletes && rules.retention_bytes >= 0) {
+    std::uint64_t size = 0;
+    for (std::size_t i = gone; i < segments_.size(); ++i) size += segments_[i]->size();
+    const auto kept = static_cast<std::uint64_t>(rules.retention_bytes);
+    for (; gone < segments_.size() && may_go(gone) && size >= kept && segments_[gone]->size() <= size - kept; ++gone) {
+      size -= segments_[gone]->size();
+    }
+  }
+  if (rules.deletes && rules.retention_ms >= 0) {
+    while (gone < segments_.size() && may_go(gone) && now_ms - segments_[gone]->newest_ms() > rules.retention_ms)
+      ++gone;
+  }
+  const bool takes_all = gone == segments_.size();
+  if (gone == 0) return {log_start_offset_, false};
+  return {std::max(log_start_offset_, takes_all ? end_offset_ : segments_[gone]->base_offset()), takes_all};
+}
+
+bool Log::has_old_segments() const { return segments_.size() > 1 && segments_[1]->base_offset() <= log_start_offset_; }
+
+Result<std::vector<Offset>> Log::set_old_segments_aside(std::size_t count_max) {
+  std::vector<Offset> gone;
+  while (has_old_segments() && gone.size() < count_max) {
     Segment& oldest = *segments_.front();
     if (std::ranges::find(syncing_, &oldest) != syncing_.end() || is_being_written(oldest)) break;
-    if (auto done = oldest.remove(); !done) return std::unexpected(done.error());
+    if (auto done = oldest.set_aside(); !done) {
+      if (gone.empty()) return std::unexpected(done.error());
+      break;
+    }
+    gone.push_back(oldest.base_offset());
     forget(oldest);
     segments_.erase(segments_.begin());
     directory_is_unsynced_ = true;
-    ++removed;
   }
-  return removed;
+  return gone;
+}
+
+Result<void> remove_set_aside(io::Files& files, const std::string& directory, Offset base_offset) {
+  Result<void> done;
+  for (const std::string_view suffix : kSegmentSuffixes) {
+    const Result<void> removed =
+        files.remove(directory + "/" + segment_file_name(base_offset, suffix) + std::string(kDeletedSuffix));
+    if (!removed && removed.error().code != Code::not_found && done) done = removed;
+  }
+  return done;
 }
 
 Result<void> Log::sync_indexes(Segment& segment) {

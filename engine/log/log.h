@@ -89,8 +89,22 @@ struct SegmentInfo {
   std::uint64_t file_id = 0;
 };
 
+// What of the beginning of a log may go (UnifiedLog.deleteOldSegments). A negative number is no bound.
+struct RetentionRules {
+  bool deletes = true;                // cleanup.policy has delete; if not, only what is below the log start goes
+  std::int64_t retention_ms = -1;     // by the largest timestamp of a segment's records
+  std::int64_t retention_bytes = -1;  // of all segments together
+};
+
+struct Expiry {
+  Offset log_start_offset = 0;  // that the rules ask for; never below the present one
+  bool takes_all = false;       // the active segment, too: it must be rolled away from first
+};
+
 class Log {
  public:
+  enum class Names : std::uint8_t { durable, for_next_sync };
+
   // Makes the (existing) directory a log with one empty segment at `start`. Its names are durable after a sync of the
   // directory.
   static Result<std::unique_ptr<Log>> create(io::Files& files, std::string directory, const LogConfig& config,
@@ -132,8 +146,9 @@ class Log {
   // (LogSegment.shouldRoll).
   bool must_roll(const record::BatchHeader& header, TimestampMs now_ms) const;
   // Seals the active segment (final time index entry, indexes trimmed) and starts one where its last batch ends: at
-  // end_offset(), or below it after a truncation into a gap. An empty segment stays. Errors leave the log unchanged.
-  Result<void> roll(TimestampMs now_ms);
+  // end_offset(), or below it after a truncation into a gap. An empty segment stays. Its names are durable when this
+  // returns, or, where nothing is about to be appended, left to the next sync. Errors leave the log unchanged.
+  Result<void> roll(TimestampMs now_ms, Names names = Names::durable);
   // `header` has its final base offset (>= end_offset()) and leader epoch; `records` is the rest of the batch and must
   // stay in place until the write that takes it has completed. Reserves disk space: disk_full leaves the log unchanged.
   // Other errors: invalid_argument (not such a batch), too_large (it does not fit the segment: roll first).
@@ -194,10 +209,15 @@ class Log {
   Result<void> restart_at(Offset offset, TimestampMs now_ms);
   // Records below `offset` (at most written_end) are gone for readers (DeleteRecords, retention); files stay.
   Result<void> advance_log_start(Offset offset);
-  // Removes the oldest segments that lie wholly below log_start_offset(), never the active one; one that a sync is busy
-  // with is left for the next call. Returns how many went. The log start must be in its checkpoint before: after a
-  // power cut any of them may be there again.
-  Result<std::size_t> remove_old_segments();
+  // What has expired, oldest first, and nothing at or beyond `high_watermark`.
+  Expiry find_expired(const RetentionRules& rules, Offset high_watermark, TimestampMs now_ms) const;
+  // There are segments wholly below log_start_offset(), never the active one.
+  bool has_old_segments() const;
+  // Takes the oldest of them, `count_max` at most, out of the log: their files get the suffix .deleted and are the
+  // caller's to remove (remove_set_aside). One that a sync is busy with is left for the next call. Returns the base
+  // offsets of those that went. The log start must be in its checkpoint before: after a power cut any of them may be
+  // there again.
+  Result<std::vector<Offset>> set_old_segments_aside(std::size_t count_max);
   // Flushes index buffers, writes final time index entries, trims preallocated space, syncs, closes. Nothing may be in
   // flight.
   Result<void> close();
@@ -212,7 +232,6 @@ class Log {
   Segment& active() const { return *segments_.back(); }
   std::size_t segment_index(Offset offset) const;  // of the last segment with a base offset <= `offset`, or 0
   Offset segment_end(std::size_t index) const;     // first offset of the next segment, or written_end
-  enum class Names : std::uint8_t { durable, for_next_sync };
   Result<void> add_segment(Offset base_offset, TimestampMs now_ms, Names names);
   Result<void> remove_last_segment();
   Result<void> remove_strays();
@@ -303,5 +322,8 @@ class Log {
   mutable Offset known_bound_ = kNoOffset;
   mutable Position known_bound_position_ = 0;
 };
+
+// Removes what set_old_segments_aside left of one segment in `directory`; files that are not there any more are fine.
+Result<void> remove_set_aside(io::Files& files, const std::string& directory, Offset base_offset);
 
 }  // namespace tailrace::log

@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t kScanWindow = 1 << 20;
 constexpr std::size_t kHeaderWindow = 32 << 10;
 
-constexpr std::string_view kSegmentSuffixes[] = {kLogSuffix, kOffsetIndexSuffix, kTimeIndexSuffix,
-                                                 kTransactionIndexSuffix, kSnapshotSuffix};
 constexpr std::string_view kIndexSuffixes[] = {kOffsetIndexSuffix, kTimeIndexSuffix, kTransactionIndexSuffix};
 
 // The base offset of a file of a segment with `behind` (.swap, or nothing) at the end of its name.

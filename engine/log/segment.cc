@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <limits>
 
 #include "engine/base/check.h"
 #include "engine/log/batch_scanner.h"
@@ -252,6 +253,22 @@ Result<void> Segment::write_again(Offset durable_end) {
     if (!written && done) done = written;
   }
   return done;
+}
+
+TimestampMs Segment::newest_ms() const {
+  if (largest_.timestamp >= 0) return largest_.timestamp;
+  // Not to be known: it stays.
+  return files_.modified_ms(name_.path()).value_or(std::numeric_limits<TimestampMs>::max());
+}
+
+Result<void> Segment::set_aside() {
+  release();
+  for (const std::string_view suffix : kSegmentSuffixes) {
+    const std::string path = SegmentFileName{name_.directory, base_offset_, suffix}.path();
+    const Result<void> renamed = files_.rename(path, path + std::string(kDeletedSuffix));
+    if (!renamed && suffix == kLogSuffix && renamed.error().code != Code::not_found) return renamed;
+  }
+  return {};
 }
 
 Result<void> Segment::remove() {

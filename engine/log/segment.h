@@ -89,6 +89,11 @@ class Segment {
   Result<void> find_largest_timestamp();
   // After a failed sync: see io::write_again. The .log from the batch that holds `durable_end` on, and the indexes.
   Result<void> write_again(Offset durable_end);
+  // The largest timestamp, or where no record has one, when the .log was last written to (LogSegment.largestTimestamp).
+  [[nodiscard]] TimestampMs newest_ms() const;
+  // The files get the suffix .deleted, the .log first, and so has the producer snapshot of the base offset. Once the
+  // .log has, it counts as done: what else is left is removed at the next start.
+  Result<void> set_aside();
   // Removes the files, the .log first: indexes without a .log are removed at the next start.
   Result<void> remove();
 

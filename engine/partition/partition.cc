@@ -50,10 +50,15 @@ Result<void> Partition::become_leader(LeaderEpoch epoch) {
 
 Result<void> Partition::load_producers(TimestampMs now_ms) {
   producers_.clear();
-  Offset from = log_->log_start_offset();
-  if (Result<Offset> loaded = load_newest_snapshot(files_, log_->directory(), log_->log_start_offset(),
-                                                   log_->end_offset(), log_->segments(), producers_)) {
-    from = std::max(from, *loaded);
+  // Records below the log start are gone for readers, but a retry of a batch among them must still be known.
+  const std::vector<log::SegmentInfo> segments = log_->segments();
+  Offset from = segments.front().base_offset;
+  for (const log::SegmentInfo& each : segments) {
+    if (each.base_offset <= log_->log_start_offset()) from = each.base_offset;
+  }
+  if (Result<Offset> loaded =
+          load_newest_snapshot(files_, log_->directory(), from, log_->end_offset(), segments, producers_)) {
+    from = *loaded;
   } else {
     return std::unexpected(loaded.error());
   }
@@ -130,6 +135,21 @@ Result<AppendOutcome> Partition::append(Bytes bytes, LeaderEpoch clients_epoch, 
   return AppendOutcome{header.base_offset, header.next_offset(), kNoTimestamp, false};
 }
 
+Result<Offset> Partition::deletion_end(Offset offset) const {
+  if (Result<void> checked = replication_.check_epoch(kNoLeaderEpoch); !checked)
+    return std::unexpected(checked.error());
+  if (failed()) return failure(Code::io_failed, "deleting records after a failed sync");
+  const Offset end = offset == -1 ? high_watermark() : offset;
+  if (end < 0 || end > high_watermark()) return failure(Code::out_of_range, "deleting records");
+  return end;
+}
+
+Result<void> Partition::roll_expired(TimestampMs now_ms) {
+  if (Result<void> removed = remove_false_snapshots(); !removed) return removed;
+  if (Result<void> saved = write_snapshot(); !saved) return saved;
+  return log_->roll(now_ms, log::Log::Names::for_next_sync);
+}
+
 void Partition::on_written() {
   const auto is_written = [end = log_->written_end()](const Undo& undo) { return undo.base_offset < end; };
   undo_.erase(undo_.begin(), std::ranges::find_if_not(undo_, is_written));
@@ -154,7 +174,8 @@ Result<void> Partition::remove_false_snapshots() {
 
 Offset Partition::last_stable_offset() const {
   const std::optional<Offset> unstable = producers_.first_unstable_offset();
-  return unstable ? std::min(*unstable, high_watermark()) : high_watermark();
+  // What began a transaction may have been deleted since (UnifiedLog.maybeIncrementFirstUnstableOffset).
+  return unstable ? std::min(std::max(*unstable, log_start_offset()), high_watermark()) : high_watermark();
 }
 
 Offset Partition::readable_end(bool committed_only) const {

@@ -56,6 +56,13 @@ class Partition {
   // the sequence errors of Producers, invalid_transaction, disk_full, io_failed.
   Result<AppendOutcome> append(Bytes bytes, LeaderEpoch clients_epoch, TimestampMs now_ms);
 
+  // Where a deletion of the records below `offset` leads to; -1: all below the high watermark (KIP-107). Errors:
+  // not_leader, out_of_range (above the high watermark, or another negative number), io_failed (read-only).
+  [[nodiscard]] Result<Offset> deletion_end(Offset offset) const;
+  // Rolls the active segment, all of whose records have expired, with a producer snapshot as for any roll; its names
+  // are left to the next sync.
+  Result<void> roll_expired(TimestampMs now_ms);
+
   // Readable ends. Errors: not_leader, fenced_epoch, unknown_epoch, out_of_range.
   Result<PlannedRead> plan_read(Offset from, std::uint32_t max_bytes, bool whole_first_batch, bool committed_only,
                                 LeaderEpoch clients_epoch, LeaderEpoch last_fetched_epoch) const;
@@ -68,6 +75,8 @@ class Partition {
   [[nodiscard]] LeaderEpoch leader_epoch() const { return replication_.leader_epoch(); }
   [[nodiscard]] log::Log& log() { return *log_; }
   [[nodiscard]] const log::Log& log() const { return *log_; }
+  [[nodiscard]] const Producers& producers() const { return producers_; }
+  [[nodiscard]] bool is_leader() const { return replication_.is_leader(); }
   [[nodiscard]] Waiters& waiters() { return waiters_; }
   // A sync failed: read-only until the process is started again, since nobody knows what the disk has.
   [[nodiscard]] bool failed() const { return log_->has_failed_sync(); }

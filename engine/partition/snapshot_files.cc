@@ -67,7 +67,7 @@ Result<void> remove_snapshots_beyond(io::Files& files, const std::string& direct
   return offsets ? drop_beyond(files, directory, log_end, *offsets) : std::unexpected(offsets.error());
 }
 
-Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directory, Offset log_start, Offset log_end,
+Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directory, Offset first, Offset log_end,
                                     const std::vector<log::SegmentInfo>& segments, Producers& producers) {
   Result<std::vector<Offset>> offsets = list_snapshots(files, directory);
   if (!offsets) return std::unexpected(offsets.error());
@@ -75,7 +75,7 @@ Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directo
     return std::unexpected(dropped.error());
   // These removals need not be durable: what comes back after a power cut is as true, or as unsound, as it was.
   std::vector<Offset> kept = without_strays(*offsets, segments);
-  std::erase_if(kept, [log_start](Offset offset) { return offset <= log_start; });
+  std::erase_if(kept, [first](Offset offset) { return offset < first || offset == 0; });
   for (const Offset offset : *offsets) {
     if (std::ranges::binary_search(kept, offset)) continue;
     if (Result<void> removed = remove(files, directory, offset, "stray"); !removed)
@@ -89,7 +89,7 @@ Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directo
     log_warning("producer snapshot removed file={} reason=corrupt", path);
     if (Result<void> removed = files.remove(path); !removed) return std::unexpected(removed.error());
   }
-  return log_start;
+  return first;
 }
 
 Result<void> save_snapshot(io::Files& files, const std::string& directory, Offset offset, const Producers& producers) {

@@ -13,11 +13,12 @@
 
 namespace tailrace::partition {
 
-// Loads the newest sound snapshot at an offset in (log_start, log_end] and returns its offset; log_start when there is
-// none. Removed are: those at other offsets, durably where they are beyond log_end; of those that are at no segment's
-// base offset all but the newest, and that one, too, below the last segment's; unsound ones newer than the one that was
-// loaded.
-Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directory, Offset log_start, Offset log_end,
+// Loads the newest sound snapshot at an offset in [first, log_end] and returns its offset; `first`, the base offset of
+// the segment that holds the log start, when there is none. (Kafka passes over what is at or below the log start, and
+// then no longer knows producers whose records were deleted.) Removed are: those at other offsets, durably where they
+// are beyond log_end; of those that are at no segment's base offset all but the newest, and that one, too, below the
+// last segment's; unsound ones newer than the one that was loaded.
+Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directory, Offset first, Offset log_end,
                                     const std::vector<log::SegmentInfo>& segments, Producers& producers);
 
 // Removes the snapshots at offsets above `log_end`, durably: the log may grow past them with other batches.

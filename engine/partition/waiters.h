@@ -29,6 +29,7 @@ class Waiters {
   };
   struct Watch {
     Offset beyond = 0;  // due when the end readable in this isolation is greater
+    Offset from = 0;    // what is to be read: due, too, when the log starts above it
     bool committed_only = false;
     WaiterToken token;
   };
@@ -72,6 +73,16 @@ class Waiters {
     due_.clear();
     std::erase_if(watches_, [&](const Watch& each) {
       if ((each.committed_only ? last_stable_offset : high_watermark) <= each.beyond) return false;
+      due_.push_back(each);
+      return true;
+    });
+    for (const Watch& each : due_) due(each);
+  }
+  template <class Due>
+  void take_below(Offset log_start, Due&& due) {
+    due_.clear();
+    std::erase_if(watches_, [&](const Watch& each) {
+      if (each.from >= log_start) return false;
       due_.push_back(each);
       return true;
     });

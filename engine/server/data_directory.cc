@@ -209,12 +209,23 @@ Result<void> DataDirectory::write_checkpoints(const std::vector<PartitionCheckpo
       log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kRecoveryPointFile), recovery_points);
   if (written)
     written = log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kLogStartOffsetFile), starts);
+  // What is still being written may speak of partitions that have gone since.
+  if (written && log_starts_.is_running()) log_starts_.supersede();
   if (written)
     written =
         log::write_offset_checkpoint(files_, path_ + "/" + std::string(log::kReplicationOffsetFile), high_watermarks);
   if (written)
     std::erase_if(checkpointed_, [&](const log::TopicPartition& key) { return !recovery_points.contains(key); });
   return written;
+}
+
+Result<void> DataDirectory::start_log_starts(const std::vector<PartitionCheckpoint>& partitions, io::Completion& done) {
+  log::OffsetCheckpoint starts;
+  for (const PartitionCheckpoint& each : partitions) {
+    if (each.log_start_offset > 0) starts[{each.topic, each.partition}] = each.log_start_offset;
+  }
+  for (const auto& [key, offset] : starts) checkpointed_.insert(key);
+  return log_starts_.start(log::encode_offset_checkpoint(starts), done);
 }
 
 bool DataDirectory::is_checkpointed(std::string_view topic, std::int32_t partition) const {

@@ -16,6 +16,7 @@
 #include "engine/log/checkpoint.h"
 #include "engine/log/directory_files.h"
 #include "engine/log/log.h"
+#include "engine/server/checkpoint_write.h"
 
 namespace tailrace::server {
 
@@ -37,7 +38,8 @@ struct PartitionCheckpoint {
 
 class DataDirectory {
  public:
-  DataDirectory(io::Files& files, std::string path) : files_(files), path_(std::move(path)) {}
+  DataDirectory(io::Files& files, std::string path)
+      : files_(files), path_(std::move(path)), log_starts_(files, path_, log::kLogStartOffsetFile) {}
 
   // Reads everything; takes the clean-shutdown mark away, since from here on it would be a lie. Errors: not_found,
   // corrupt, io_failed; mismatch, when two directories name one topic: nothing was changed, and the error's text, which
@@ -66,7 +68,12 @@ class DataDirectory {
   // Removes one file or directory of what waits; false: nothing waits. Small steps, so that a turn stays short.
   bool remove_some();
 
+  // All three, durable when it returns. A log start that is being written by start_log_starts may be in them already.
   Result<void> write_checkpoints(const std::vector<PartitionCheckpoint>& partitions);
+  // The log starts alone, in the background; see CheckpointWrite::start. What write_checkpoints writes meanwhile must
+  // be as new.
+  Result<void> start_log_starts(const std::vector<PartitionCheckpoint>& partitions, io::Completion& done);
+  [[nodiscard]] bool is_writing_log_starts() const { return log_starts_.is_running(); }
   // True: the checkpoints on disk may speak of a partition of this name.
   [[nodiscard]] bool is_checkpointed(std::string_view topic, std::int32_t partition) const;
   Result<void> mark_clean();
@@ -77,6 +84,7 @@ class DataDirectory {
 
   io::Files& files_;
   std::string path_;
+  CheckpointWrite log_starts_;
   std::vector<std::string> to_remove_;
   bool strays_are_unsynced_ = false;
   std::set<log::TopicPartition> checkpointed_;

@@ -12,6 +12,8 @@
 namespace tailrace::server {
 namespace {
 
+constexpr std::int64_t kFileDeleteDelayMaxMs = 365 * 24 * 3600 * 1000ll;  // a time that can be added to
+
 bool is_sound(const api::Partition& partition) { return partition.partition >= 0 && !partition.topic_id.is_zero(); }
 
 }  // namespace
@@ -49,6 +51,7 @@ Result<void> Shard::load() {
   io_.arm(checkpoint_timer_, io_.now() + std::chrono::milliseconds(settings_.checkpoint_interval_ms));
   io_.arm(expiry_timer_, io_.now() + std::chrono::milliseconds(settings_.producer_expiration_check_interval_ms));
   io_.arm(removal_timer_, io_.now() + std::chrono::milliseconds(settings_.file_delete_delay_ms));
+  plan_first_check();
   return {};
 }
 
@@ -124,6 +127,10 @@ void Shard::on_set_role(Session& session, const api::SetRole& request) {
   if (led) {
     partition::Partition& partition = *(*hosted)->partition;
     partition.log().set_config(config);
+    (*hosted)->retention = {.deletes = request.deletes_segments != 0,
+                            .retention_ms = request.retention_ms,
+                            .retention_bytes = request.retention_bytes};
+    (*hosted)->file_delete_delay_ms = std::clamp<std::int64_t>(request.file_delete_delay_ms, 0, kFileDeleteDelayMaxMs);
     answer.log_start_offset = partition.log_start_offset();
     answer.end_offset = partition.log().end_offset();
     if ((*hosted)->settling) return wait_settled(session, **hosted, {session.id, request.request, request.last_code});
@@ -170,6 +177,7 @@ Result<Shard::Hosted*> Shard::find_or_create(const api::SetRole& request, const 
     }
     old->deleted = true;
     std::erase(unsynced_, old.get());
+    forget_log_start(*old, Code::unknown_partition);
     fail_lost(*old, Code::unknown_partition);
     forget_files(*old);
     hosted_.erase(taken);
@@ -338,6 +346,7 @@ Result<void> Shard::remove(Hosted& hosted) {
     hosted.deleted = true;
     std::erase(unsynced_, &hosted);
     hosted.in_unsynced_list = false;
+    forget_log_start(hosted, Code::unknown_partition);
     fail_lost(hosted, Code::unknown_partition);
     forget_files(hosted);
   }
@@ -346,7 +355,7 @@ Result<void> Shard::remove(Hosted& hosted) {
   return {};
 }
 
-Result<void> Shard::write_checkpoints() {
+std::vector<PartitionCheckpoint> Shard::checkpoints() const {
   std::vector<PartitionCheckpoint> checkpoints;
   checkpoints.reserve(hosted_.size());
   for (const auto& [key, hosted] : hosted_) {
@@ -355,10 +364,12 @@ Result<void> Shard::write_checkpoints() {
     checkpoints.push_back({.topic = hosted->topic,
                            .partition = key.partition,
                            .recovery_point = partition.log().recovery_point(),
-                           .log_start_offset = partition.log_start_offset(),
+                           .log_start_offset = std::max(partition.log_start_offset(), hosted->wanted_log_start),
                            .high_watermark = partition.high_watermark()});
   }
-  return directory_.write_checkpoints(checkpoints);
+  return checkpoints;
 }
+
+Result<void> Shard::write_checkpoints() { return directory_.write_checkpoints(checkpoints()); }
 
 }  // namespace tailrace::server

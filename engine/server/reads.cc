@@ -1,5 +1,5 @@
 // What a Shard answers from what its partitions have: reads (plans of what to read, with the descriptors that they
-// need), the watches of reads that found too little, and questions for offsets.
+// need), the watches of reads that found too little, questions for offsets, and descriptions.
 #include <cstring>
 
 #include "engine/base/check.h"
@@ -62,6 +62,7 @@ void Shard::reply_read(Session& session, Hosted& hosted, const api::Read& reques
     if (!moved && wants_more && planned->diverging.leader_epoch == kNoLeaderEpoch &&
         session.watched.size() < kWatchesMax) {
       partition.waiters().watch({.beyond = request.watch_from,
+                                 .from = request.fetch_offset,
                                  .committed_only = request.isolation == api::Isolation::read_committed,
                                  .token = {session.id, request.request}});
       session.watched[request.request] = request;
@@ -145,6 +146,47 @@ void Shard::on_end_of_epoch(Session& session, const api::EndOfEpoch& request) {
     answer.code = static_cast<std::uint16_t>(end.error().code);
   }
   reply(session, answer);
+}
+
+void Shard::on_describe_log(Session& session, const api::DescribeLog& request) {
+  api::LogDescribed answer{.request = request.request};
+  if (const Hosted* const hosted = find(request.partition)) {
+    answer.size_bytes = hosted->partition->log().size_bytes();
+  } else {
+    answer.code = static_cast<std::uint16_t>(Code::unknown_partition);
+  }
+  reply(session, answer);
+}
+
+void Shard::on_describe_producers(Session& session, const api::DescribeProducers& request) {
+  api::ProducersDescribed answer{.request = request.request};
+  const Hosted* const hosted = find(request.partition);
+  std::vector<api::DescribedProducer> page;
+  if (hosted == nullptr) {
+    answer.code = static_cast<std::uint16_t>(Code::unknown_partition);
+  } else if (!hosted->partition->is_leader()) {
+    answer.code = static_cast<std::uint16_t>(Code::not_leader);
+  } else {
+    const auto& all = hosted->partition->producers().all();
+    auto each = all.upper_bound(request.after);
+    for (; each != all.end() && page.size() < kProducersPerPage; ++each) {
+      const partition::ProducerState& state = each->second;
+      page.push_back({.producer_id = each->first,
+                      .last_timestamp = state.last_timestamp,
+                      .transaction_first_offset = state.current_transaction_first_offset,
+                      .last_sequence = state.batches.empty() ? -1 : state.batches.back().last_sequence,
+                      .producer_epoch = state.producer_epoch,
+                      .coordinator_epoch = state.coordinator_epoch});
+    }
+    answer.has_more = each != all.end() ? 1 : 0;
+  }
+  answer.count = static_cast<std::uint32_t>(page.size());
+  const std::size_t page_bytes = page.size() * sizeof(api::DescribedProducer);
+  std::byte* const space = session.link->producer().reserve(static_cast<std::uint32_t>(api::Type::producers_described),
+                                                            sizeof answer + page_bytes);
+  CHECK(space != nullptr);
+  std::memcpy(space, &answer, sizeof answer);
+  if (!page.empty()) std::memcpy(space + sizeof answer, page.data(), page_bytes);
 }
 
 void Shard::on_forget_file(Session& session, const api::ForgetFile& request) {

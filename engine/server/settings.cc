@@ -1,5 +1,6 @@
 #include "engine/server/settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <map>
@@ -91,9 +92,13 @@ std::expected<Settings, std::string> read_settings(int argument_count, char** ar
         take_number(values, "producer.id.expiration.ms", 1, settings.producer_expiration_ms),
         take_number(values, "producer.id.expiration.check.interval.ms", 1,
                     settings.producer_expiration_check_interval_ms),
+        take_number(values, "log.retention.check.interval.ms", 1, settings.retention_check_interval_ms),
         take_number(values, "log.segment.delete.delay.ms", 0, settings.file_delete_delay_ms)}) {
     if (!wrong.empty()) return std::unexpected(wrong);
   }
+  // A time that can be added to, and as good as never.
+  constexpr std::int64_t kYearMs = 365 * 24 * 3600 * 1000ll;
+  settings.retention_check_interval_ms = std::min(settings.retention_check_interval_ms, kYearMs);
   return settings;
 }
 

@@ -22,6 +22,7 @@ struct Settings {
   std::int64_t checkpoint_interval_ms = 60'000;                  // log.flush.offset.checkpoint.interval.ms
   std::int64_t producer_expiration_ms = 24 * 3600 * 1000ll;      // producer.id.expiration.ms
   std::int64_t producer_expiration_check_interval_ms = 600'000;  // producer.id.expiration.check.interval.ms
+  std::int64_t retention_check_interval_ms = 300'000;            // log.retention.check.interval.ms
   std::int64_t file_delete_delay_ms = 60'000;                    // log.segment.delete.delay.ms
 };
 

@@ -22,6 +22,8 @@ Shard::Shard(io::Io& io, const Settings& settings, Counters* counters)
   expiry_timer_.bind<&Shard::on_expiry_due>(this);
   removal_timer_.bind<&Shard::on_removal_due>(this);
   room_timer_.bind<&Shard::on_room_due>(this);
+  upkeep_timer_.bind<&Shard::on_upkeep_due>(this);
+  log_starts_saved_.bind<&Shard::on_log_starts_saved>(this);
   directory_synced_.bind<&Shard::on_directory_synced>(this);
   if (counters == nullptr) return;
   appends_ = counters->make("appends");
@@ -40,6 +42,7 @@ Shard::~Shard() {
   io_.disarm(expiry_timer_);
   io_.disarm(removal_timer_);
   io_.disarm(room_timer_);
+  io_.disarm(upkeep_timer_);
 }
 
 std::uint64_t Shard::add_session(std::unique_ptr<ipc::Link> link) {
@@ -95,6 +98,7 @@ bool Shard::work() {
   start_syncs();
   start_settling();
   start_directory_sync();
+  start_log_starts();
   for (const std::shared_ptr<Session>& session : sessions_) {
     for (; !session->gone_files.empty() && has_room(*session); session->gone_files.pop_back()) {
       reply(*session, api::FileGone{session->gone_files.back()});
@@ -102,7 +106,10 @@ bool Shard::work() {
     session->link->publish();
   }
   ended_sessions_.clear();
-  if (state_ == State::stopping && staged_.empty() && unsynced_.empty() && in_flight_ == 0) finish_stop();
+  if (state_ == State::stopping && staged_.empty() && unsynced_.empty() && unsaved_log_starts_.empty() &&
+      in_flight_ == 0) {
+    finish_stop();
+  }
   return worked;
 }
 
@@ -165,6 +172,12 @@ void Shard::dispatch(Session& session, const ipc::RingRecord& record) {
       return take(session, record, &Shard::on_list_offset);
     case api::Type::end_of_epoch:
       return take(session, record, &Shard::on_end_of_epoch);
+    case api::Type::delete_records:
+      return take(session, record, &Shard::on_delete_records);
+    case api::Type::describe_log:
+      return take(session, record, &Shard::on_describe_log);
+    case api::Type::describe_producers:
+      return take(session, record, &Shard::on_describe_producers);
     case api::Type::forget_file:
       return take(session, record, &Shard::on_forget_file);
     case api::Type::done:
@@ -174,6 +187,9 @@ void Shard::dispatch(Session& session, const ipc::RingRecord& record) {
     case api::Type::offset_listed:
     case api::Type::epoch_ended:
     case api::Type::file_gone:
+    case api::Type::records_deleted:
+    case api::Type::log_described:
+    case api::Type::producers_described:
       return;
   }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -58,6 +59,7 @@ class Shard {
   enum class State : std::uint8_t { loading, failed, running, stopping, stopped };
   struct Session;
   struct Asker;
+  struct Deletion;
   struct Settling;
   struct Hosted;
 
@@ -74,6 +76,9 @@ class Shard {
   void on_cancel(Session& session, const api::Cancel& request);
   void on_list_offset(Session& session, const api::ListOffset& request);
   void on_end_of_epoch(Session& session, const api::EndOfEpoch& request);
+  void on_delete_records(Session& session, const api::DeleteRecords& request);
+  void on_describe_log(Session& session, const api::DescribeLog& request);
+  void on_describe_producers(Session& session, const api::DescribeProducers& request);
   void on_forget_file(Session& session, const api::ForgetFile& request);
 
   template <class T>
@@ -113,11 +118,27 @@ class Shard {
   void forget_files(const Hosted& hosted);
   void tell_file_gone(std::uint64_t file_id);
 
+  void plan_first_check();
+  void arm_upkeep(Instant due);
+  void on_upkeep_due();
+  void check_some_logs();
+  void check_retention(Hosted& hosted);
+  void raise_log_start(Hosted& hosted, Offset offset);
+  void start_log_starts();
+  void on_log_starts_saved(std::int64_t result);
+  void answer_deletions(Hosted& hosted, Offset end, std::uint16_t code);
+  void move_log_start(Hosted& hosted, Offset offset);
+  void forget_log_start(Hosted& hosted, Code code);
+  void trim_later(Hosted& hosted);
+  void set_some_segments_aside();
+  void remove_one_segment();
+
   void on_checkpoint_due();
   void on_sync_retry_due();
   void on_expiry_due();
   void on_removal_due();
   void on_room_due() {}  // the turn that follows looks at the rings
+  [[nodiscard]] std::vector<PartitionCheckpoint> checkpoints() const;
   Result<void> write_checkpoints();
   void finish_stop();
 
@@ -144,6 +165,19 @@ class Shard {
   std::vector<Hosted*> syncing_names_;
   std::vector<Hosted*> unsynced_names_;
   io::Completion directory_synced_;
+  // Log starts that are to be written to their checkpoint, and those that are being written.
+  std::vector<Hosted*> unsaved_log_starts_;
+  std::vector<Hosted*> saving_log_starts_;
+  io::Completion log_starts_saved_;
+  struct SetAside {  // a segment that has left its log
+    std::string directory;
+    Offset base_offset = 0;
+  };
+  Instant next_check_;
+  std::vector<TopicIdPartition> to_check_;      // left of this round
+  std::vector<TopicIdPartition> to_trim_;       // they have segments below their log start
+  std::multimap<Instant, SetAside> set_aside_;  // by when their files go
+  io::Timer upkeep_timer_;
   io::Timer checkpoint_timer_;
   io::Timer sync_retry_timer_;
   io::Timer expiry_timer_;

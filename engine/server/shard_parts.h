@@ -1,6 +1,6 @@
 // The two kinds of objects that a Shard owns, its sessions and its partitions, and what the files that implement it
-// share: shard.cc (turns, sessions, start and stop), partitions.cc (making and removing partitions), appends.cc and
-// reads.cc.
+// share: shard.cc (turns, sessions, start and stop), partitions.cc (making and removing partitions), appends.cc,
+// reads.cc and retention.cc (log starts, expired segments).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,11 @@ inline constexpr std::size_t kOwedBytes = ipc::record_space(sizeof(api::Appended
 // So have the answers to what makes or removes a partition: a RoleSet or a Done.
 inline constexpr std::size_t kOwedSettledBytes = ipc::record_space(sizeof(api::RoleSet));
 static_assert(sizeof(api::RoleSet) >= sizeof(api::Done));
+
+inline constexpr std::size_t kOwedDeletedBytes = ipc::record_space(sizeof(api::RecordsDeleted));
+// A page of them fits where a read plan does.
+inline constexpr std::size_t kProducersPerPage = 200;
+static_assert(sizeof(api::ProducersDescribed) + kProducersPerPage * sizeof(api::DescribedProducer) <= kReplyBytesMax);
 
 // Batches are written from the arena of the session that they came over, which must stay as it is meanwhile: partitions
 // hold the sessions from which they have batches staged or being written. With the last holder the link goes, and only
@@ -56,6 +61,13 @@ struct Shard::Asker {
   std::uint64_t session = 0;
   std::uint64_t request = 0;
   std::uint16_t last_code = 0;  // of the attempt before: what is told again is not logged again
+};
+
+// A DeleteRecords that waits until the log start is durable.
+struct Shard::Deletion {
+  std::uint64_t session = 0;
+  std::uint64_t request = 0;
+  Offset end = kNoOffset;
 };
 
 // A partition that is being made, given its topic's id, or removed, and whose new files or names are not durable yet.
@@ -90,6 +102,13 @@ struct Shard::Hosted {
   bool deleted = false;               // renamed to removed_path, which is to be made durable
   std::string removed_path;
   std::unique_ptr<Settling> settling;
+  log::RetentionRules retention;
+  std::int64_t file_delete_delay_ms = 60'000;
+  // The log start that is to be; it is the log's when its checkpoint is durable.
+  Offset wanted_log_start = kNoOffset;
+  Offset saving_log_start = kNoOffset;  // what the checkpoint says that is being written
+  std::vector<Deletion> deletions;
+  bool in_trim_list = false;
 
   // Something refers to it that has to end before it can go.
   [[nodiscard]] bool is_busy() const { return writing || syncing || in_staged_list || settling != nullptr; }

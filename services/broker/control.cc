@@ -338,6 +338,10 @@ void Control::set_role(Role& role) {
   request.index_interval_bytes = static_cast<std::uint32_t>(config.index_interval_bytes);
   request.segment_ms = config.segment_ms;
   request.segment_jitter_ms = config.segment_jitter_ms;
+  request.deletes_segments = config.cleanup_delete ? 1 : 0;
+  request.retention_ms = config.retention_ms;
+  request.retention_bytes = config.retention_bytes;
+  request.file_delete_delay_ms = config.file_delete_delay_ms;
   request.last_code = role.retry.last_code;
   request.create = 1;
   request.topic_name_size = static_cast<std::uint16_t>(std::min(role.topic.size(), sizeof request.topic_name));

@@ -246,6 +246,9 @@ Result<std::vector<io::DirectoryEntry>> SimFiles::list(const std::string& path) 
 
 bool SimFiles::exists(const std::string& path) { return disk_.find(path) != nullptr; }
 
-Result<std::uint64_t> SimFiles::free_bytes(const std::string&) { return disk_.free_bytes(); }
+Result<TimestampMs> SimFiles::modified_ms(const std::string&) { return failure(Code::unsupported, "no times here"); }
+Result<io::DiskSpace> SimFiles::disk_space(const std::string&) {
+  return io::DiskSpace{.total = disk_.free_bytes(), .usable = disk_.free_bytes()};
+}
 
 }  // namespace tailrace::sim

@@ -43,7 +43,8 @@ class SimFiles final : public io::Files {
   Result<void> sync_directory(const std::string& path) override;
   Result<std::vector<io::DirectoryEntry>> list(const std::string& path) override;
   bool exists(const std::string& path) override;
-  Result<std::uint64_t> free_bytes(const std::string& path) override;
+  Result<TimestampMs> modified_ms(const std::string& path) override;
+  Result<io::DiskSpace> disk_space(const std::string& path) override;
 
   // Passing an open file to another process, as over a socket.
   std::shared_ptr<Inode> inode_of(io::File file) const;

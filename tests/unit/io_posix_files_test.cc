@@ -111,7 +111,10 @@ TEST_F(PosixFilesTest, Directories) {
   EXPECT_EQ(files_.PosixFiles::sync_directory(directory_ / "none").error().code, Code::not_found);
   EXPECT_TRUE(files_.remove_directory(directory_ / "d").has_value());
   EXPECT_EQ(files_.list(directory_ / "d").error().code, Code::not_found);
-  EXPECT_GT(files_.free_bytes(directory_.path()).value_or(0), 0u);
+  const Result<DiskSpace> space = files_.disk_space(directory_.path());
+  ASSERT_TRUE(space.has_value());
+  EXPECT_GT(space->usable, 0u);
+  EXPECT_GE(space->total, space->usable);
 }
 
 TEST_F(PosixFilesTest, WholeFilesAreReplaced) {

@@ -769,14 +769,14 @@ TEST_F(Append, OldSegmentsGoOnceTheLogStartHasPassedThem) {
   }
   ASSERT_TRUE(log_->advance_log_start(25).has_value());
   EXPECT_EQ(log_->plan_read(24, 40, 100, true).error().code, Code::out_of_range);
-  EXPECT_EQ(log_->remove_old_segments().value_or(0), 2u);
+  EXPECT_EQ(log_->set_old_segments_aside(9)->size(), 2u);
   EXPECT_EQ(gone_.size(), 2u);
   EXPECT_FALSE(exists(0) || exists(10, kTimeIndexSuffix));
   EXPECT_TRUE(exists(20));
   EXPECT_EQ(log_->plan_read(25, 40, 100, true)->first_batch_offset, 20);
   EXPECT_EQ(log_->advance_log_start(41).error().code, Code::out_of_range);
   ASSERT_TRUE(log_->advance_log_start(40).has_value());
-  EXPECT_EQ(log_->remove_old_segments().value_or(0), 2u);
+  EXPECT_EQ(log_->set_old_segments_aside(9)->size(), 2u);
   EXPECT_EQ(log_->segment_count(), 1u);
 }
 
@@ -787,9 +787,9 @@ TEST_F(Append, ASegmentThatASyncIsBusyWithStays) {
   test::Awaited synced;
   log_->sync(synced.completion);
   ASSERT_TRUE(log_->advance_log_start(10).has_value());
-  EXPECT_EQ(log_->remove_old_segments().value_or(9), 0u);
+  EXPECT_EQ(log_->set_old_segments_aside(9)->size(), 0u);
   files_.run();
-  EXPECT_EQ(log_->remove_old_segments().value_or(9), 1u);
+  EXPECT_EQ(log_->set_old_segments_aside(9)->size(), 1u);
 }
 
 TEST_F(Append, TheDirectoryMayBeRenamed) {

@@ -148,7 +148,8 @@ class CrashDisk final : public io::Files {
   }
   Result<std::vector<io::DirectoryEntry>> list(const std::string&) override { return failure(Code::unsupported); }
   bool exists(const std::string& path) override { return now.contains(path); }
-  Result<std::uint64_t> free_bytes(const std::string&) override { return full ? 0 : UINT64_MAX; }
+  Result<TimestampMs> modified_ms(const std::string&) override { return failure(Code::unsupported); }
+  Result<io::DiskSpace> disk_space(const std::string&) override { return failure(Code::unsupported); }
 
  private:
   bool step() {

@@ -149,7 +149,8 @@ class MemoryDisk : public io::Files {
     return entries;
   }
   bool exists(const std::string& path) override { return names_.contains(path); }
-  Result<std::uint64_t> free_bytes(const std::string&) override { return 1ull << 40; }
+  Result<TimestampMs> modified_ms(const std::string&) override { return failure(Code::unsupported); }
+  Result<io::DiskSpace> disk_space(const std::string&) override { return io::DiskSpace{1ull << 40, 1ull << 40}; }
 
   [[nodiscard]] std::size_t open_count() const { return open_.size(); }
   [[nodiscard]] std::string content(const std::string& path) const { return names_.at(path)->content; }
