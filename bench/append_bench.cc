@@ -49,7 +49,8 @@ void append(benchmark::State& state) {
         CHECK(log.advance_log_start(log.written_end()).has_value());
         const auto gone = log.set_old_segments_aside(9);
         CHECK(gone.has_value());
-        for (const Offset base_offset : *gone) CHECK(log::remove_set_aside(files, log.directory(), base_offset).has_value());
+        for (const Offset base_offset : *gone)
+          CHECK(log::remove_set_aside(files, log.directory(), base_offset).has_value());
       }
       CHECK(log.stage(header, batch.records()).has_value());
       log.write_staged(written[i].completion);

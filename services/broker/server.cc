@@ -41,6 +41,9 @@ Server::Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Coun
       produce_(node, counters),
       fetch_(node, counters),
       offsets_(node),
+      delete_records_(node),
+      log_dirs_(node),
+      producers_(node),
       metadata_(node, zkbridge),
       connections_max_(connections_max) {
   limit_timer_.bind<&Server::on_limit>(this);
@@ -195,6 +198,12 @@ void Server::serve(Request& request) {
       return offsets_.start_list(request);
     case kafka::api_key::kOffsetForLeaderEpoch:
       return offsets_.start_epochs(request);
+    case kafka::api_key::kDeleteRecords:
+      return delete_records_.start(request);
+    case kafka::api_key::kDescribeLogDirs:
+      return log_dirs_.start(request);
+    case kafka::api_key::kDescribeProducers:
+      return producers_.start(request);
     case kafka::api_key::kMetadata:
       return metadata_.start(request);
     case kafka::api_key::kDescribeCluster:

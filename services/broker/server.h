@@ -9,11 +9,14 @@
 
 #include "engine/base/counters.h"
 #include "services/broker/connection.h"
+#include "services/broker/delete_records.h"
 #include "services/broker/fetch.h"
+#include "services/broker/log_dirs.h"
 #include "services/broker/metadata.h"
 #include "services/broker/node_state.h"
 #include "services/broker/offsets.h"
 #include "services/broker/produce.h"
+#include "services/broker/producers.h"
 
 namespace tailrace::broker {
 
@@ -53,6 +56,9 @@ class Server : public ConnectionHost {
   Produce produce_;
   Fetch fetch_;
   Offsets offsets_;
+  DeleteRecords delete_records_;
+  LogDirs log_dirs_;
+  DescribeProducers producers_;
   Metadata metadata_;
   std::vector<std::unique_ptr<Listening>> listeners_;
   std::vector<std::unique_ptr<Connection>> connections_;

@@ -21,12 +21,15 @@ constexpr std::int16_t kFindCoordinator = 10;
 constexpr std::int16_t kApiVersions = 18;
 constexpr std::int16_t kCreateTopics = 19;
 constexpr std::int16_t kDeleteTopics = 20;
+constexpr std::int16_t kDeleteRecords = 21;
 constexpr std::int16_t kInitProducerId = 22;
 constexpr std::int16_t kOffsetForLeaderEpoch = 23;
 constexpr std::int16_t kDescribeConfigs = 32;
+constexpr std::int16_t kDescribeLogDirs = 35;
 constexpr std::int16_t kCreatePartitions = 37;
 constexpr std::int16_t kAlterPartition = 56;
 constexpr std::int16_t kDescribeCluster = 60;
+constexpr std::int16_t kDescribeProducers = 61;
 constexpr std::int16_t kAllocateProducerIds = 67;
 constexpr std::int16_t kDescribeTopicPartitions = 75;
 }  // namespace api_key
