@@ -1,0 +1,255 @@
+#!/usr/bin/python3
+"""Sends the same requests to Apache Kafka 4.4.0 and to Tailrace and compares the decoded answers field by field.
+
+usage: run.py --programs DIR [--jars DIR] [--verbose] [--docs FILE] [SCENARIO...]
+
+A scenario (scenarios_*.py) is a function that asks one broker; it is run for each of the two, fresh nodes both. What is
+by its nature different (ids, hosts, ports, the present time, sizes of disks) is replaced before the comparison. A
+difference that differences.json does not list with its reason is a failure, and so is one that it lists and that was not
+seen (when all scenarios ran). The last line is `N passed, N failed`; 77: the toolchain is not there.
+"""
+import argparse
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import brokers
+import scenarios
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NOW_MIN_MS = 1_750_000_000_000  # scripts use older timestamps than this; newer ones are the present
+ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+HIDDEN = {
+    "clusterId": "cluster", "host": "host", "port": "port", "brokerEpoch": "epoch", "logDir": "directory",
+    "totalBytes": "bytes", "usableBytes": "bytes",
+}
+
+
+class Session:
+    """What a scenario speaks with: one broker, and a record of what was asked and answered."""
+
+    def __init__(self, scenario, broker, asker, versions):
+        self.scenario, self.broker, self.asker, self.table = scenario, broker, asker, versions
+        self.steps = []
+        self.names = {}
+
+    def versions(self, api):
+        return self.table[api]
+
+    def ask(self, api, body, version=None, note="", connection="main", **options):
+        """One request in one version (the newest where none is given). Returns the answer as it came, {} without one."""
+        version = self.versions(api)[-1] if version is None else version
+        answer = self.asker.ask({"to": self.broker.address, "connection": f"{self.scenario}-{connection}", "api": api,
+                                 "version": version, "body": body, **options})
+        self.note(f"{api} v{version} {note}".strip(), answer)
+        return answer.get("body") or {}
+
+    def ask_all(self, api, body, note="", **options):
+        """In every version; `body` may be a function of the version."""
+        return [self.ask(api, body(version) if callable(body) else body, version, note, **options)
+                for version in self.versions(api)]
+
+    def quietly(self, api, body, version=None, until=None):
+        """To prepare something, or to wait for it: not compared. Asks again while `until` does not hold."""
+        deadline = time.monotonic() + 30
+        while True:
+            answer = self.asker.ask({"to": self.broker.address, "connection": f"{self.scenario}-quiet", "api": api,
+                                     "version": self.versions(api)[-1] if version is None else version, "body": body})
+            body_of = answer.get("body") or {}
+            if until is None or until(body_of) or time.monotonic() > deadline:
+                return body_of
+            time.sleep(0.05)
+
+    def raw(self, frame, note, connection="raw", **options):
+        """A frame as bytes, on a connection of its own."""
+        where = {"to": self.broker.address, "connection": f"{self.scenario}-{connection}"}
+        answer = self.asker.ask({**where, "raw": frame.hex(), **options})
+        if "raw" in answer:
+            port = f"{int(self.broker.address.split(':')[1]):08x}"
+            answer = {"raw": answer["raw"][8:].replace(port, "<port>")}  # without the correlation id
+        self.note(note, answer)
+        self.asker.ask({**where, "hang_up": True})
+
+    def note(self, label, answer):
+        self.steps.append((label, self.plain(answer)))
+
+    def name(self, kind, value):
+        names = self.names.setdefault(kind, {})
+        return names.setdefault(value, f"<{kind} {len(names) + 1}>")
+
+    def plain(self, value, field=""):
+        """The value with what differs by its nature replaced, arrays of structures in an order of their own."""
+        if isinstance(value, dict):
+            return {key: self.plain(value[key], key) for key in sorted(value)}
+        if isinstance(value, list):
+            plain = [self.plain(each) for each in value]
+            if plain and isinstance(plain[0], dict):
+                plain.sort(key=lambda each: json.dumps(each, sort_keys=True))
+            return plain
+        if isinstance(value, str):
+            if field in HIDDEN:
+                return f"<{HIDDEN[field]}>"
+            if field == "topicId" and value != ZERO_ID:
+                self.name("id", value)
+            for own, name in self.names.get("id", {}).items():
+                value = value.replace(own, name)
+            return value.replace(self.broker.address, "<address>").replace(self.broker.address.split(":")[1], "<port>")
+        if isinstance(value, int) and not isinstance(value, bool):
+            if field in HIDDEN and value > 0:
+                return f"<{HIDDEN[field]}>"
+            if field == "throttleTimeMs" and value > 0:
+                return "<time>"
+            if field == "producerId" and value >= 0:
+                return self.name("producer", value)
+            if field == "sessionId" and value > 0:
+                return self.name("session", value)
+            if value > NOW_MIN_MS:
+                return "<now>"
+        return value
+
+
+ABSENT = "nothing"
+
+
+def differences(left, right, path=""):
+    """[(path, left, right)] of two plain answers; elements of arrays go by what names them where something does."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return [row for key in sorted(left.keys() | right.keys())
+                for row in differences(left.get(key, ABSENT), right.get(key, ABSENT), f"{path}.{key}" if path else key)]
+    if isinstance(left, list) and isinstance(right, list):
+        ours, theirs = by_name(left), by_name(right)
+        return [row for name in sorted(ours.keys() | theirs.keys())
+                for row in differences(ours.get(name, ABSENT), theirs.get(name, ABSENT), f"{path}[{name}]")]
+    return [] if left == right and type(left) is type(right) else [(path, left, right)]
+
+
+def by_name(elements):
+    named = {}
+    for each in elements:
+        name, count = element_name(each), 1
+        while (key := name if count == 1 else f"{name}#{count}") in named:
+            count += 1
+        named[key] = each
+    return named
+
+
+def element_name(element):
+    if not isinstance(element, dict):
+        return str(element)
+    names = [str(element[key]) for key in ("apiKey", "name", "topicName", "topic", "resourceType", "resourceName", "entityType", "entityName",
+                                           "key", "partitionIndex", "partition", "partitionId", "index", "brokerId", "nodeId",
+                                           "batchIndex", "producerId") if element.get(key) is not None]
+    return "/".join(names) or str(element.get("topicId", ""))
+
+
+def compare(scenario, kafka, tailrace):
+    """[(step, path, Kafka's value, ours)]"""
+    nothing = ("no such step", ABSENT)
+    return [(f"{scenario}: {left[0] if left != nothing else right[0]}", *row)
+            for left, right in itertools.zip_longest(kafka, tailrace, fillvalue=nothing)
+            for row in differences(left[1], right[1])]
+
+
+class Known:
+    """differences.json: [{"step", "field" (both may have * and ?), "reason"}]"""
+
+    def __init__(self):
+        with open(f"{HERE}/differences.json", encoding="utf-8") as file:
+            self.rows = json.load(file)
+        self.seen = [False] * len(self.rows)
+
+    def covers(self, step, field):
+        covered = False
+        for i, row in enumerate(self.rows):
+            steps = row["step"] if isinstance(row["step"], list) else [row["step"]]
+            pattern = lambda text: re.escape(text).replace(r"\*", ".*").replace(r"\?", ".")
+            if any(re.fullmatch(pattern(s), step) for s in steps) and re.fullmatch(pattern(row["field"]), field):
+                self.seen[i] = covered = True
+        return covered
+
+
+def short(value):
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def advertised(asker, broker):
+    """{api name: versions}"""
+    keys = asker.ask({"to": broker.address, "connection": "versions", "api": "ApiVersions", "version": 0, "body": {}})
+    return {row["apiKey"]: range(row["minVersion"], row["maxVersion"] + 1) for row in keys["body"]["apiKeys"]}
+
+
+def table_of(asker, kafka, tailrace):
+    """The versions to try: Tailrace's, or Kafka's where Tailrace has none."""
+    ours, theirs = advertised(asker, tailrace), advertised(asker, kafka)
+    names = asker.ask({"names": True})
+    return {name: ours.get(key, theirs.get(key, range(0))) for key, name in ((int(k), n) for k, n in names.items())}
+
+
+def find_jars():
+    """The cache that tests/clients fills."""
+    script = ('check=differential; . ./lib.sh; . java/lib.sh; kafka_jars 4.4.0; echo "$jars"')
+    result = subprocess.run(["bash", "-c", script], cwd=f"{HERE}/../clients", capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        print(result.stdout.strip() or result.stderr.strip())
+        raise SystemExit(result.returncode)
+    return result.stdout.strip().splitlines()[-1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", required=True, help="directory with tailrace and its services")
+    parser.add_argument("--jars", help="directory with Kafka 4.4.0's jars; fetched with Maven where none is given")
+    parser.add_argument("--verbose", action="store_true", help="print every answer")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(scenarios.ALL)}; all by default")
+    options = parser.parse_args()
+    for name in options.scenarios:
+        if name not in scenarios.ALL:
+            parser.error(f"no scenario is named {name}")
+    jars = options.jars or find_jars()
+    names = options.scenarios or list(scenarios.ALL)
+    directory = tempfile.mkdtemp(prefix="tailrace-differential-")
+    started = []
+    try:
+        started.append(asker := brokers.Asker(jars, directory))
+        started.append(kafka := brokers.Kafka(jars, directory))
+        started.append(tailrace := brokers.Tailrace(os.path.abspath(options.programs), directory))
+        known = Known()
+        versions = table_of(asker, kafka, tailrace)
+        passed = failed = 0
+        for name in names:
+            sessions = [Session(name, broker, asker, versions) for broker in (kafka, tailrace)]
+            for session in sessions:
+                scenarios.ALL[name](session)
+            if options.verbose:
+                for label, answer in sessions[1].steps:
+                    print(f"# {name}: {label}: {json.dumps(answer)}")
+            different = compare(name, sessions[0].steps, sessions[1].steps)
+            unknown = [row for row in different if not known.covers(row[0], row[1])]
+            for step, path, expected, actual in unknown:
+                print(f"  {step}: {path}: Kafka {short(expected)}, Tailrace {short(actual)}")
+            print(f"{'not ok' if unknown else 'ok'} - {name}: {len(sessions[0].steps)} answers"
+                  f"{f', {len(unknown)} fields differ' if unknown else ''}", flush=True)
+            passed, failed = (passed, failed + 1) if unknown else (passed + 1, failed)
+        if not options.scenarios:
+            for row, seen in zip(known.rows, known.seen):
+                if not seen:
+                    failed += 1
+                    print(f"not ok - a known difference is none any more: {row['step']}: {row['field']}")
+        print(f"{passed} passed, {failed} failed")
+        return 1 if failed else 0
+    finally:
+        for each in reversed(started):
+            each.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+"""All scenarios by name, in the order in which they run."""
+import scenarios_admin
+import scenarios_configs
+import scenarios_protocol
+import scenarios_records
+
+ALL = {
+    function.__name__: function
+    for module in (scenarios_protocol, scenarios_admin, scenarios_configs, scenarios_records)
+    for function in module.SCENARIOS
+}
