@@ -6,6 +6,7 @@
 //        | {"silent": true} (no answer, where none_ms was given and nothing came) | {"unreadable": "why"}
 //   {"to": ..., "connection": ..., "raw": "hex of a frame without its size"}   -> {"raw": "hex"} | {"closed": true}
 //   {"to": ..., "connection": ..., "hang_up": true}                            -> {}
+//   {"tool": "CLASS", "arguments": [...], "input": "..."}     -> {"status": 0, "lines": [...], "errors": [...]}
 //   {"names": true}                                                            -> {"3": "Metadata", ...}
 //
 // Fields have the names of Kafka's schemas; those that are left out keep their defaults, so that one body serves all
@@ -66,6 +67,7 @@ public class Ask {
             for (ApiMessageType each : ApiMessageType.values()) names.put(Short.toString(each.apiKey()), each.name);
             return names;
         }
+        if (ask.has("tool")) return Tool.run(ask);
         String name = ask.get("to").asText() + " " + ask.get("connection").asText();
         if (ask.has("hang_up")) {
             drop(name);

@@ -100,7 +100,7 @@ class Asker:
     """Kafka's message classes in a process of their own (Ask.java)."""
 
     def __init__(self, jars, classes):
-        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", classes, f"{HERE}/Ask.java"], check=True)
+        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", classes, f"{HERE}/Ask.java", f"{HERE}/Tool.java"], check=True)
         self.process = subprocess.Popen(
             ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars}/*", "Ask"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -32,6 +32,13 @@ HIDDEN = {
 }
 
 
+# In what tools print.
+ALWAYS_HIDDEN = (
+    (r"TopicId: \S+", "TopicId: <id>"),
+    (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d[.,]?\d*", "<now>"),
+)
+
+
 class Session:
     """What a scenario speaks with: one broker, and a record of what was asked and answered."""
 
@@ -76,6 +83,28 @@ class Session:
             answer = {"raw": answer["raw"][8:].replace(port, "<port>")}  # without the correlation id
         self.note(note, answer)
         self.asker.ask({**where, "hang_up": True})
+
+    def tool(self, name, *arguments, sorted_lines=False, files=None, errors=False, hide=()):
+        """One of Kafka's tools; `files` are written to a directory that {dir} in the arguments names. What it printed is
+        compared line by line, and on stderr too where `errors` is set; `hide`: patterns of what differs by its nature."""
+        directory = tempfile.mkdtemp(prefix="tailrace-tool-")
+        try:
+            for path, text in (files or {}).items():
+                with open(f"{directory}/{path}", "w", encoding="utf-8") as file:
+                    file.write(text)
+            answer = self.asker.ask({"tool": f"org.apache.kafka.tools.{name}",
+                                     "arguments": [a.replace("{dir}", directory).replace("{broker}", self.broker.address)
+                                                   for a in arguments]})
+        finally:
+            shutil.rmtree(directory)
+        if not errors or answer["status"] == 0:
+            del answer["errors"]  # warnings of logging libraries
+        for lines in (key for key in ("lines", "errors") if key in answer):
+            text = [self.plain(line.replace("\t", "  ")) for line in answer[lines] if not line.startswith("\tat ")]
+            for pattern, replacement in (*ALWAYS_HIDDEN, *hide):
+                text = [re.sub(pattern, replacement, line) for line in text]
+            answer[lines] = dict(enumerate(sorted(text) if sorted_lines else text))
+        self.steps.append((f"{name} {' '.join(arguments)}", answer))
 
     def note(self, label, answer):
         self.steps.append((label, self.plain(answer)))

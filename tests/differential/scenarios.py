@@ -3,9 +3,11 @@ import scenarios_admin
 import scenarios_configs
 import scenarios_protocol
 import scenarios_records
+import scenarios_tools
 
 ALL = {
     function.__name__: function
-    for module in (scenarios_protocol, scenarios_admin, scenarios_configs, scenarios_records)
+    for module in (scenarios_protocol, scenarios_admin, scenarios_configs, scenarios_records,
+                   scenarios_tools)
     for function in module.SCENARIOS
 }
