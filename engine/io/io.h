@@ -37,6 +37,8 @@ class Io {
   virtual const char* name() const = 0;  // "uring", "epoll", "sim"
   virtual Instant now() const = 0;       // of this turn; moves only between completions of different turns
   virtual TimestampMs wall_clock_ms() const = 0;
+  // Of this moment, for measuring how long something takes; where time is simulated, nothing takes any.
+  virtual std::int64_t steady_ns() const { return now().microseconds * 1000; }
   virtual std::uint64_t random() = 0;
   virtual Files& files() = 0;
 

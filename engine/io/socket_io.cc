@@ -52,6 +52,12 @@ TimestampMs SocketIo::wall_clock_ms() const {
   return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
 }
 
+std::int64_t SocketIo::steady_ns() const {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
 std::uint64_t SocketIo::random() {  // splitmix64
   random_state_ += 0x9E3779B97F4A7C15u;
   std::uint64_t z = random_state_;

@@ -14,6 +14,7 @@ class SocketIo : public Io {
  public:
   Instant now() const override { return now_; }
   TimestampMs wall_clock_ms() const override;
+  std::int64_t steady_ns() const override;
   std::uint64_t random() override;
 
   Result<Socket> listen(const Address& address, int backlog) override;

@@ -15,8 +15,23 @@ bool is_produce(const Request& request) { return request.header.api_key == kafka
 
 }  // namespace
 
+std::int32_t Request::settle_throttle() {
+  if (is_throttle_settled) return throttle_ms;
+  is_throttle_settled = true;
+  throttle_ms = std::max(throttle_ms, connection->count_time(*this));
+  if (throttle_ms > 0) connection->mute(throttle_ms);
+  return throttle_ms;
+}
+
+void Request::throttle(std::int32_t ms) {
+  if (ms <= throttle_ms) return;
+  throttle_ms = ms;
+  if (is_throttle_settled) connection->mute(ms);
+}
+
 void Request::finish() {
   CHECK(!is_done);
+  settle_throttle();
   is_done = true;
   connection->on_request_done();
 }
@@ -44,6 +59,7 @@ const io::Address& Connection::local_address() {
 // One request is read ahead at most, and only behind requests that may be in flight together.
 bool Connection::may_receive() const {
   if (closing_ || finishing_ || incoming_ != nullptr || receiving_frame_ || received_beginning_.pending) return false;
+  if (is_muted()) return false;
   if (in_flight_.empty()) return true;
   return in_flight_.size() < kInFlightMax && in_flight_.back()->is_dispatched && is_produce(*in_flight_.back());
 }
@@ -130,6 +146,7 @@ void Connection::on_frame() {
 }
 
 void Connection::dispatch_due() {
+  if (is_muted()) return;
   for (std::size_t i = 0; i < in_flight_.size(); ++i) {
     Request& request = *in_flight_[i];
     if (request.is_dispatched) {
@@ -139,12 +156,25 @@ void Connection::dispatch_due() {
     if (i != 0 && !is_produce(request)) return;
     request.is_dispatched = true;
     host_.serve(request);
-    // Serving may have ended this connection, and the list may have changed.
-    if (closing_) return;
+    // Serving may have ended this connection or muted it, and the list may have changed.
+    if (closing_ || is_muted()) return;
   }
 }
 
 void Connection::on_request_done() { send_next(); }
+
+void Connection::mute(std::int32_t ms) {
+  const Instant until = node_.io.now() + std::chrono::milliseconds(ms);
+  if (until <= muted_until_) return;
+  host_.resume_later(*this, until);
+  muted_until_ = until;
+}
+
+void Connection::resume() {
+  if (closing_ || is_muted()) return;
+  dispatch_due();
+  receive_next();
+}
 
 // Sends the first answer if it is ready. Runs until an answer must wait, for its turn or for the socket.
 void Connection::send_next() {
@@ -166,6 +196,18 @@ void Connection::send_next() {
   end_if_over();
 }
 
+std::int64_t Connection::now_if_counted() const {
+  return node_.quotas.has(QuotaType::request) ? node_.io.steady_ns() : 0;
+}
+
+// The client is throttled for it with its next request.
+void Connection::count_sending(const Request& request, std::int64_t since_ns) {
+  if (since_ns == 0) return;
+  node_.quotas.record(QuotaType::request, request.client(),
+                      static_cast<double>(node_.io.steady_ns() - since_ns) / kNanosecondsPerPercent,
+                      node_.quota_time());
+}
+
 void Connection::send_part() {
   Request& request = *in_flight_.front();
   const std::size_t last = 2 * request.files.size();
@@ -173,12 +215,16 @@ void Connection::send_part() {
     const std::size_t i = part_ / 2;
     if (part_ % 2 == 1) {
       const FilePart& file = request.files[i];
-      return node_.io.send_file(socket_, file.file->file, file.position, file.length, sent_);
+      const std::int64_t since_ns = now_if_counted();
+      node_.io.send_file(socket_, file.file->file, file.position, file.length, sent_);
+      return count_sending(request, since_ns);
     }
     const std::size_t begin = i == 0 ? 0 : request.gaps[i - 1].position;
     const std::size_t end = part_ == last ? request.response.size() : request.gaps[i].position;
     if (end != begin) {
-      return node_.io.send(socket_, request.response.bytes().subspan(begin, end - begin), part_ != last, sent_);
+      const std::int64_t since_ns = now_if_counted();
+      node_.io.send(socket_, request.response.bytes().subspan(begin, end - begin), part_ != last, sent_);
+      return count_sending(request, since_ns);
     }
     ++part_;
   }
@@ -241,7 +287,8 @@ void Connection::close() {
 
 void Connection::finish() {
   finishing_ = true;
-  if (is_idle()) close();
+  if (is_idle()) return close();
+  dispatch_due();  // what waited because the client was throttled
 }
 
 void Connection::end_if_over() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/io/io.h"
+#include "services/broker/connection_limits.h"
 #include "services/broker/frame_memory.h"
 #include "services/broker/node_state.h"
 #include "services/broker/request.h"
@@ -29,6 +30,11 @@ class ConnectionHost {
   virtual void serve(Request& request) = 0;
   // Nothing is in flight any more: may be destroyed, not inside the call.
   virtual void on_connection_over(Connection& connection) = 0;
+  // Adds what this thread has worked for a request to what its client may make it work. Returns for how many ms the
+  // client is to be muted.
+  virtual std::int32_t count_time(Request& request) = 0;
+  // resume() is called at `until`, which is to be its muted_until(), unless the connection is over before.
+  virtual void resume_later(Connection& connection, Instant until) = 0;
   virtual FrameMemory& frame_memory() = 0;
   virtual std::unique_ptr<Request> take_request() = 0;
   virtual void give_back(std::unique_ptr<Request> request) = 0;
@@ -48,6 +54,11 @@ class Connection final : public FrameWaiter {
   // Takes no more requests; closes when those in flight are answered.
   void finish();
   void on_request_done();
+  // Reads nothing for so long, and serves nothing that it has read.
+  void mute(std::int32_t ms);
+  void resume();
+  [[nodiscard]] Instant muted_until() const { return muted_until_; }
+  std::int32_t count_time(Request& request) { return host_.count_time(request); }
   void on_room(const ipc::Arena::Chunk& chunk) override;
 
   // The address that the client connected to, asked for once.
@@ -57,11 +68,13 @@ class Connection final : public FrameWaiter {
   [[nodiscard]] bool is_idle() const { return in_flight_.empty() && !receiving_frame_; }
   // It holds a chunk for a frame whose rest has not come.
   [[nodiscard]] bool is_receiving_frame() const { return incoming_ != nullptr; }
+  [[nodiscard]] bool is_closing() const { return closing_; }
 
   std::string client_software;  // ApiVersions 3 and later: name and version
 
   // In the host's list.
   std::size_t slot = 0;
+  ConnectionLimits::Address* address = nullptr;  // of the client, where it is counted
 
  private:
   void receive_next();
@@ -75,9 +88,12 @@ class Connection final : public FrameWaiter {
   void send_next();
   void send_part();
   void on_sent(std::int64_t result);
+  [[nodiscard]] std::int64_t now_if_counted() const;
+  void count_sending(const Request& request, std::int64_t since_ns);
   void release(std::unique_ptr<Request> request);
   void end_if_over();
   [[nodiscard]] bool may_receive() const;
+  [[nodiscard]] bool is_muted() const { return !finishing_ && muted_until_ > node_.io.now(); }
 
   NodeState& node_;
   ConnectionHost& host_;
@@ -95,6 +111,7 @@ class Connection final : public FrameWaiter {
   io::Completion sent_;
   io::Address local_address_;
   Instant last_active_;
+  Instant muted_until_;
   std::size_t part_ = 0;  // of the response being sent: 2i: bytes before file i, 2i + 1: file i
   bool sending_ = false;
   bool receiving_frame_ = false;

@@ -24,6 +24,10 @@ constexpr int kReplansMax = 8;
 
 constexpr std::int16_t kFirstVersionWithLeaders = 16;  // KIP-951
 
+// What an answer takes without its records, roughly, for quotas.
+constexpr double kResponseBytes = 24;
+constexpr double kPartitionBytes = 64;
+
 }  // namespace
 
 struct Fetch::PartitionRead {
@@ -48,7 +52,7 @@ struct Fetch::PartitionRead {
 struct Fetch::Pending {
   Fetch* fetch = nullptr;
   Request* request = nullptr;
-  FetchRequest message;
+  FetchRequest message;  // max_bytes and min_bytes as far as the broker and the quota of the client allow
   std::shared_ptr<FetchSession> session;
   bool is_incremental = false;
   std::vector<PartitionRead> reads;  // sized before the first call
@@ -95,6 +99,7 @@ void Fetch::start(Request& request) {
   pending.fetch = this;
   pending.request = &request;
   pending.message = std::move(*message);
+  bound_bytes(request, pending.message);
   pending.session = std::move(opened.session);
   pending.is_incremental = opened.is_incremental;
   pending.is_due = false;
@@ -123,6 +128,42 @@ void Fetch::start(Request& request) {
   }
   --pending.awaited;
   if (pending.awaited == 0) on_all_planned(pending);
+}
+
+// More than the quota of a whole window would be throttled in any case (KafkaApis.handleFetchRequest).
+void Fetch::bound_bytes(const Request& request, FetchRequest& message) const {
+  std::int64_t max_bytes = std::min<std::int64_t>(message.max_bytes, node_.config.integer("fetch.max.bytes"));
+  if (const std::optional<double> quota = node_.quotas.fetch_bytes_max(request.client())) {
+    max_bytes = std::min(max_bytes, static_cast<std::int64_t>(std::min(*quota, 1e9)));
+  }
+  message.max_bytes = static_cast<std::int32_t>(max_bytes);
+  message.min_bytes = std::min(message.min_bytes, message.max_bytes);
+}
+
+// False: the client gets an empty answer, and comes again after the time that it is told.
+bool Fetch::is_within_quota(Pending& pending) {
+  Request& request = *pending.request;
+  if (request.settle_throttle() > 0) return false;
+  if (!node_.quotas.has(QuotaType::fetch)) return true;
+  double bytes = kResponseBytes;
+  for (const PartitionRead& read : pending.reads) bytes += kPartitionBytes + static_cast<double>(read.length);
+  const Quotas::FetchVerdict verdict = node_.quotas.record_fetch(request.client(), bytes, node_.quota_time());
+  request.throttle(verdict.throttle_ms);
+  return verdict.is_sent;
+}
+
+// The session goes on where it was; one that this request began is not there (FetchContext.getThrottledResponse).
+void Fetch::answer_throttled(Pending& pending) {
+  for (PartitionRead& read : pending.reads) {
+    if (read.file != nullptr) node_.engine.release_file(read.file);
+    read.file = nullptr;
+  }
+  FetchResponse response;
+  if (pending.session != nullptr && pending.is_incremental) response.session_id = pending.session->id();
+  if (pending.session != nullptr && !pending.is_incremental) sessions_.close(*pending.session);
+  pending.session.reset();
+  pending.request->respond(response);
+  end(pending);
 }
 
 void Fetch::start_read(PartitionRead& read, bool watches) {
@@ -266,6 +307,7 @@ void Fetch::answer(Pending& pending) {
     read.watching = false;
   }
   fill_files(pending);
+  if (!is_within_quota(pending)) return answer_throttled(pending);
   Request& request = *pending.request;
   FetchResponse response;
   if (pending.session != nullptr) response.session_id = pending.session->id();

@@ -37,6 +37,9 @@ class Fetch {
   void answer(Pending& pending);
   void end(Pending& pending);
   void fill_files(Pending& pending);
+  void bound_bytes(const Request& request, kafka::FetchRequest& message) const;
+  bool is_within_quota(Pending& pending);
+  void answer_throttled(Pending& pending);
   void tell_leader(const PartitionRead& read, const Reachable& reachable, kafka::FetchResponse& response,
                    kafka::FetchResponse::PartitionData& data) const;
 

@@ -88,6 +88,8 @@ class FetchSessions {
   };
   // `random` names a new session.
   Opened open(const kafka::FetchRequest& request, std::int16_t version, Instant now, std::uint64_t random);
+  // Nobody can go on with it.
+  void close(const FetchSession& session) { sessions_.erase(session.id()); }
   [[nodiscard]] std::size_t size() const { return sessions_.size(); }
   // FetchMetadata.nextEpoch
   [[nodiscard]] static std::int32_t epoch_after(std::int32_t epoch);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/observe.h"
+#include "services/kafka/message_types.h"
 #include "services/node/control.h"
 
 namespace tailrace::broker {
@@ -11,6 +12,25 @@ namespace {
 
 // How long a request waits for a process that is being restarted; clients' own time-outs are 30 s and more.
 constexpr Duration kPatience = std::chrono::seconds(10);
+constexpr std::size_t kSizeBytes = 4;
+
+// An answer of another process knows nothing of quotas: where it begins with the time that its client is throttled, we
+// write it there.
+void tell_throttle(Request& request) {
+  const std::int32_t throttle_ms = request.settle_throttle();
+  if (throttle_ms == 0) return;
+  const std::int16_t version = request.header.api_version;
+  const kafka::MessageType* const type = kafka::find_message_type(request.header.api_key, kafka::MessageKind::response);
+  if (type == nullptr || !type->begins_with_throttle_time(version)) return;
+  const Bytes frame = request.response.bytes().subspan(kSizeBytes);
+  std::int32_t correlation_id = 0;
+  std::size_t body_at = 0;
+  const std::int16_t header_version = kafka::response_header_version(request.header.api_key, version);
+  if (!kafka::decode_response_header(frame, header_version, correlation_id, body_at)) return;
+  if (frame.size() < body_at + sizeof throttle_ms) return;
+  std::byte* const at = request.response.data() + kSizeBytes + body_at;
+  store_big_endian(at, std::max(load_big_endian<std::int32_t>(at), throttle_ms));
+}
 
 }  // namespace
 
@@ -44,6 +64,7 @@ void Forwarder::forward(Request& request) {
     const auto size = static_cast<std::int32_t>(response->size());
     store_big_endian(request.response.extend(sizeof size), size);
     request.response.append(*response);
+    tell_throttle(request);
     request.finish();
   });
 }

@@ -74,6 +74,10 @@ void Metadata::start(Request& request) {
   std::sort(creation->names.begin(), creation->names.end());
   creation->names.erase(std::unique(creation->names.begin(), creation->names.end()), creation->names.end());
   creation->message = std::move(*message);
+  // All of them are made, and the client waits afterwards, as in Kafka, whose quota is permissive here.
+  const auto partitions =
+      static_cast<double>(creation->names.size()) * static_cast<double>(node_.config.integer("num.partitions"));
+  request.throttle(node_.quotas.record(QuotaType::mutation, request.client(), partitions, node_.quota_time()));
   create_topics(request, std::move(creation));
 }
 

@@ -10,14 +10,14 @@
 #include "engine/api/client.h"
 #include "engine/io/io.h"
 #include "engine/ipc/arena.h"
+#include "services/broker/quotas.h"
 #include "services/node/config.h"
 #include "services/node/metadata_image.h"
 
 namespace tailrace::broker {
 
 struct NodeState {
-  NodeState(io::Io& loop, const node::Config& settings, api::Client& client, ipc::Arena& memory)
-      : io(loop), config(settings), engine(client), arena(memory) {}
+  NodeState(io::Io& loop, const node::Config& settings, api::Client& client, ipc::Arena& memory);
 
   io::Io& io;
   const node::Config& config;
@@ -27,7 +27,11 @@ struct NodeState {
   std::shared_ptr<const node::MetadataImage> image = node::MetadataImage::empty();
   std::string cluster_id;
   BrokerId node_id = -1;
+  QuotaWindows quota_windows;
+  Quotas quotas;
 
+  // The clock of quotas.
+  [[nodiscard]] TimestampMs quota_time() const { return io.now().microseconds / 1000; }
   [[nodiscard]] node::BrokerConfigs broker_configs() const {
     return {config, image->of_this_broker(), image->of_all_brokers()};
   }

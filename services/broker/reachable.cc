@@ -8,7 +8,7 @@ namespace tailrace::broker {
 
 Reachable::Reachable(const NodeState& node, Connection& connection) {
   const std::vector<node::Endpoint>& bound = node.config.listeners.bound;
-  const std::string& name = bound[connection.listener()].name;
+  const std::string name = connection.listener() < bound.size() ? bound[connection.listener()].name : std::string();
   for (const node::BrokerImage& broker : node.image->brokers()) {
     if (broker.id == node.node_id && node.config.listeners.advertised.empty()) {
       const io::Address& address = connection.local_address();

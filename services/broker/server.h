@@ -1,14 +1,19 @@
-// Server: the broker's one thread. It accepts connections, routes their requests by the table of APIs, and drives the
-// sessions with the engine, zkbridge and groupcoord. All decisions are in the parts; here they are joined.
+// Server: the broker's one thread. It accepts connections as their limits allow, routes their requests by the table of
+// APIs, and drives the sessions with the engine, zkbridge and groupcoord. All decisions are in the parts; here they are
+// joined.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/counters.h"
 #include "services/broker/connection.h"
+#include "services/broker/connection_limits.h"
 #include "services/broker/delete_records.h"
 #include "services/broker/fetch.h"
 #include "services/broker/log_dirs.h"
@@ -17,12 +22,13 @@
 #include "services/broker/offsets.h"
 #include "services/broker/produce.h"
 #include "services/broker/producers.h"
+#include "services/broker/topic_changes.h"
 
 namespace tailrace::broker {
 
 class Server : public ConnectionHost {
  public:
-  // With `connections_max` open ones the next client waits until one ends, as with Kafka's max.connections.
+  // With `connections_max` open ones (there are no descriptors for more) the next client waits until one ends.
   Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Counters& counters, std::size_t connections_max);
   ~Server() override;
 
@@ -38,14 +44,23 @@ class Server : public ConnectionHost {
 
   void serve(Request& request) override;
   void on_connection_over(Connection& connection) override;
+  std::int32_t count_time(Request& request) override;
+  void resume_later(Connection& connection, Instant until) override;
   FrameMemory& frame_memory() override { return frame_memory_; }
   std::unique_ptr<Request> take_request() override;
   void give_back(std::unique_ptr<Request> request) override;
 
  private:
   struct Listening;
+  void use_settings();
   void on_accepted(Listening& listening, std::int64_t result);
   void accept_next(Listening& listening);
+  void let_in(Listening& listening);
+  void close_slowly(io::Socket socket, Instant due);
+  void on_slow_close();
+  void close_excess();
+  void on_resume();
+  void route(Request& request);
   void on_limit() { gave_up_ = true; }
   void on_sweep();
 
@@ -60,17 +75,26 @@ class Server : public ConnectionHost {
   LogDirs log_dirs_;
   DescribeProducers producers_;
   Metadata metadata_;
+  TopicChanges topic_changes_;
   std::vector<std::unique_ptr<Listening>> listeners_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Connection>> ended_;
-  std::size_t connections_max_;
+  ConnectionLimits limits_;
+  std::shared_ptr<const node::MetadataImage> settings_of_;  // the image whose settings are in force
   bool is_shortage_logged_ = false;
+  Instant refusal_logged_;
+  std::multimap<Instant, io::Socket> closing_slowly_;  // of addresses that connect too often
+  io::Timer slow_close_timer_;
+  std::set<std::pair<Instant, Connection*>> muted_;  // and when they go on
+  io::Timer resume_timer_;
+  Request* serving_ = nullptr;  // the one whose time runs now
+  std::int64_t serving_since_ns_ = 0;
   std::vector<std::unique_ptr<Request>> spare_requests_;
   io::Timer limit_timer_;
   io::Timer sweep_timer_;
   bool finishing_ = false;
   bool gave_up_ = false;
-  Counter connections_open_, connections_accepted_, requests_, arena_used_;
+  Counter connections_open_, connections_accepted_, connections_refused_, requests_, requests_throttled_, arena_used_;
 };
 
 }  // namespace tailrace::broker

@@ -64,8 +64,22 @@ void encode_random(Random& random, std::int16_t version, Buffer& to) {
 }
 
 template <class M>
+bool begins_with_throttle_time(std::int16_t version) {
+  if constexpr (requires(M m) { m.throttle_time_ms; }) {
+    constexpr std::int32_t kMark = 0x7A6B5C4D;
+    M message;
+    message.throttle_time_ms = kMark;
+    Buffer bytes;
+    encode(message, version, bytes);
+    return bytes.size() >= sizeof kMark && load_big_endian<std::int32_t>(bytes.bytes().data()) == kMark;
+  } else {
+    return false;
+  }
+}
+
+template <class M>
 constexpr MessageType type_of() {
-  return {M::kMessage, json_of<M>, recode<M>, encode_random<M>, Codec<M>::markdown};
+  return {M::kMessage, json_of<M>, recode<M>, encode_random<M>, begins_with_throttle_time<M>, Codec<M>::markdown};
 }
 
 constexpr std::array kMessageTypes = {

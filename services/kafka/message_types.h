@@ -18,6 +18,8 @@ struct MessageType {
   Result<void> (*recode)(Bytes body, std::int16_t version, std::size_t& used, Buffer& to);
   // Appends a random message.
   void (*encode_random)(Random& random, std::int16_t version, Buffer& to);
+  // The first four bytes of its body are its throttle_time_ms.
+  bool (*begins_with_throttle_time)(std::int16_t version);
   // The section about it in docs/messages.md.
   std::string (*markdown)();
 };

@@ -113,6 +113,19 @@ std::string broker_value(const BrokerConfigs& configs, std::string_view key) {
   return configs.fixed.text(key);
 }
 
+std::optional<std::string> listener_value(const BrokerConfigs& configs, std::string_view listener,
+                                          std::string_view key) {
+  const std::string name = listener_prefix(listener) + std::string(key);
+  const Setting* const setting = find_broker_setting(key);
+  CHECK(setting != nullptr);
+  for (const ConfigMap* const map : {&configs.of_this_broker, &configs.of_all_brokers, &configs.fixed.given}) {
+    const auto at = map->find(name);
+    if (at == map->end()) continue;
+    if (auto value = normal_value(*setting, at->second)) return *value;
+  }
+  return std::nullopt;
+}
+
 std::expected<std::string, std::string> check_broker_setting(std::string_view key, std::string_view value,
                                                              bool one_broker) {
   std::string_view base = key;

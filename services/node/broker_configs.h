@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ std::vector<std::string> broker_synonyms(std::string_view key);
 ConfigMap broker_overrides(const BrokerConfigs& configs);
 // One setting in force as text; "" where there is neither value nor default. `key` must be in the table.
 std::string broker_value(const BrokerConfigs& configs, std::string_view key);
+
+// A setting of one listener, as it was given under listener.name.NAME. and passes as a value of `key`; nullopt: it was
+// not.
+std::optional<std::string> listener_value(const BrokerConfigs& configs, std::string_view listener,
+                                          std::string_view key);
 
 // For a client that changes a broker's settings at run time: the value in normal form. `one_broker` is false for the
 // settings of all brokers. Errors (INVALID_REQUEST in Kafka): a key that may not be changed, or not there; a bad value.

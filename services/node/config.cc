@@ -65,8 +65,15 @@ std::string unknown_key(const Given& given) {
 // Settings under a listener's prefix: the base key is known, or it is a plug-in's own (with the mechanism before it).
 bool is_listener_key(std::string_view key) { return !listener_prefix_rest(key).empty(); }
 
+// Those of a listener's settings that we use.
+bool is_listener_limit(std::string_view key) {
+  const std::string_view rest = listener_prefix_rest(key);
+  return rest == "max.connections" || rest == "max.connection.creation.rate";
+}
+
 void take(const Given& given, Config& config, Complaints& complaints) {
   const Setting* setting = find_broker_setting(given.key);
+  if (is_listener_limit(given.key)) setting = find_broker_setting(listener_prefix_rest(given.key));
   if (setting == nullptr && (is_listener_key(given.key) || is_plugin_key(given.key))) {
     config.given[given.key] = std::string(trim(given.value));
     config.ignored.push_back(given.key);
@@ -126,6 +133,15 @@ void take_listeners(Config& config, const ConfigSource& source, Complaints& comp
   }
 }
 
+void check_connection_limits(const Config& config, Complaints& complaints) {
+  const auto overrides = parse_ip_limits(config.text("max.connections.per.ip.overrides"));
+  if (!overrides) complaints.add(overrides.error());
+  // Kafka refuses it too: nobody could connect.
+  if (config.integer("max.connections.per.ip") == 0 && overrides && overrides->empty()) {
+    complaints.add("max.connections.per.ip is 0, which needs max.connections.per.ip.overrides");
+  }
+}
+
 // Settings that would leave a user believing in something that does not happen.
 void refuse_what_is_not_served(const Config& config, Complaints& complaints) {
   if (!config.text("zookeeper.connect").empty()) {
@@ -162,6 +178,7 @@ std::expected<Config, std::string> make_config(const ConfigSource& source, std::
   take_broker_id(config, complaints);
   take_data_directory(config, complaints);
   take_listeners(config, source, complaints);
+  check_connection_limits(config, complaints);
   refuse_what_is_not_served(config, complaints);
   config.durable = config.text("tailrace.durability") == "disk";
   if (!complaints.none()) return std::unexpected(complaints.text());

@@ -1,5 +1,7 @@
 #include "services/node/listeners.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -160,6 +162,41 @@ std::expected<Listeners, std::string> parse_listeners(const ListenerSettings& se
     }
   }
   return Listeners{std::move(*bound), std::move(*advertised)};
+}
+
+std::string plain_ip(std::string_view text) {
+  const std::string host(text.substr(0, text.find('%')));
+  in6_addr address{};
+  char plain[INET6_ADDRSTRLEN] = {};
+  if (::inet_pton(AF_INET6, host.c_str(), &address) != 1) return std::string(text);
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    return ::inet_ntop(AF_INET, &address.s6_addr[12], plain, sizeof plain) != nullptr ? plain : host;
+  }
+  return ::inet_ntop(AF_INET6, &address, plain, sizeof plain) != nullptr ? plain : host;
+}
+
+std::expected<std::map<std::string, std::int64_t>, std::string> parse_ip_limits(std::string_view text) {
+  std::map<std::string, std::int64_t> limits;
+  for (const std::string_view entry : split_list(text)) {
+    const std::size_t colon = entry.rfind(':');
+    std::int32_t count = -1;
+    if (colon != std::string_view::npos) {
+      const std::string_view digits = trim(entry.substr(colon + 1));
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+      if (error != std::errc{} || end != digits.data() + digits.size()) count = -1;
+    }
+    std::string ip = count < 0 ? std::string() : plain_ip(trim(entry.substr(0, colon)));
+    if (ip.starts_with('[') && ip.ends_with(']')) ip = plain_ip(std::string_view(ip).substr(1, ip.size() - 2));
+    in6_addr six{};
+    if (::inet_pton(AF_INET, ip.c_str(), &six) != 1 && ::inet_pton(AF_INET6, ip.c_str(), &six) != 1) {
+      return std::unexpected(fmt::format(
+          "Invalid value {} for configuration max.connections.per.ip.overrides: must be ADDRESS:COUNT,... with numeric "
+          "addresses",
+          text));
+    }
+    limits[std::move(ip)] = count;
+  }
+  return limits;
 }
 
 }  // namespace tailrace::node

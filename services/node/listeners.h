@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,11 @@ struct Listeners {
 // Errors, each naming its key: not an endpoint, two listeners of one name or one port, a protocol that is not served,
 // an advertised listener without a listener, without a host or on 0.0.0.0, nothing to listen on.
 std::expected<Listeners, std::string> parse_listeners(const ListenerSettings& settings);
+
+// A numeric address in its plain form: 2001:DB8:0::1 is 2001:db8::1, ::ffff:10.0.0.1 is 10.0.0.1, without a zone. Other
+// text as it is.
+std::string plain_ip(std::string_view text);
+// max.connections.per.ip.overrides: "ADDRESS:COUNT,...", addresses in their plain form. Error: not that.
+std::expected<std::map<std::string, std::int64_t>, std::string> parse_ip_limits(std::string_view text);
 
 }  // namespace tailrace::node

@@ -198,6 +198,12 @@ std::expected<std::string, std::string> normal_text(const Setting& setting, std:
 const Setting* find_broker_setting(std::string_view name) { return find(broker_settings(), name); }
 const Setting* find_topic_setting(std::string_view name) { return find(topic_settings(), name); }
 
+std::string listener_prefix(std::string_view listener) {
+  std::string prefix = "listener.name.";
+  for (const char c : listener) prefix += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return prefix + ".";
+}
+
 std::string_view listener_prefix_rest(std::string_view name) {
   constexpr std::string_view kPrefix = "listener.name.";
   if (!name.starts_with(kPrefix)) return {};

@@ -88,6 +88,8 @@ const Setting* find_topic_setting(std::string_view name);
 // The rest of `listener.name.NAME.REST`, empty for other keys. Kafka takes any setting of a listener under this prefix,
 // and plug-ins read keys of their own there.
 std::string_view listener_prefix_rest(std::string_view name);
+// "listener.name.NAME." of a listener, in small letters, as Kafka wants it.
+std::string listener_prefix(std::string_view listener);
 // Other prefixes under which Kafka hands keys to plug-ins: rlmm.config., rsm.config., config.providers.
 bool is_plugin_key(std::string_view name);
 

@@ -59,6 +59,8 @@ class NoHost final : public ConnectionHost {
   explicit NoHost(ipc::Arena& arena) : memory_(arena) {}
   void serve(Request&) override {}
   void on_connection_over(Connection&) override {}
+  std::int32_t count_time(Request&) override { return 0; }
+  void resume_later(Connection&, Instant) override {}
   FrameMemory& frame_memory() override { return memory_; }
   std::unique_ptr<Request> take_request() override { return std::make_unique<Request>(); }
   void give_back(std::unique_ptr<Request>) override {}
@@ -168,6 +170,38 @@ TEST_F(ForwarderTest, AnswersFindTheirRequests) {
   answer(9, "of nobody");
   EXPECT_EQ(first.answers, 1);
   EXPECT_EQ(first.text, "one");
+}
+
+// Another process knows nothing of quotas; where there is no such field the client is muted all the same.
+TEST_F(ForwarderTest, TheTimeThatAClientIsThrottledIsWrittenIntoTheAnswer) {
+  connect();
+  std::uint64_t number = 0;
+  for (const std::int16_t version : {std::int16_t{1}, std::int16_t{2}, std::int16_t{7}}) {
+    kafka::Buffer frame;
+    std::size_t body_at = 0;
+    kafka::encode_request_header({.api_key = kafka::api_key::kCreateTopics, .api_version = version, .client_id = "c"},
+                                 frame);
+    kafka::encode(kafka::CreateTopicsRequest{}, version, frame);
+    Request request;
+    request.connection = &connection_;
+    request.frame = frame.bytes();
+    ASSERT_TRUE(kafka::decode_request_header(request.frame, request.header, body_at));
+    request.throttle(1234);
+    forwarder_.forward(request);
+    kafka::Buffer response;
+    const std::int16_t header_version = kafka::response_header_version(kafka::api_key::kCreateTopics, version);
+    kafka::encode_response_header(0, header_version, response);
+    kafka::encode(kafka::CreateTopicsResponse{}, version, response);
+    forwarder_.on_reply(++number, response.bytes());
+    ASSERT_TRUE(request.is_done);
+    std::int32_t correlation_id = 0;
+    const Bytes answer = request.response.bytes().subspan(4);
+    ASSERT_TRUE(kafka::decode_response_header(answer, header_version, correlation_id, body_at));
+    const auto told = kafka::decode_exactly<kafka::CreateTopicsResponse>(answer.subspan(body_at), version);
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->throttle_time_ms, version >= 2 ? 1234 : 0);
+    EXPECT_EQ(connection_.muted_until(), io_.now() + std::chrono::milliseconds(1234));
+  }
 }
 
 // A process that is there and says nothing (stopped, or caught in a loop).

@@ -31,12 +31,18 @@ bool receive_exactly(int socket, char* into, std::size_t size) {
 
 }  // namespace
 
-Client::Client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << std::strerror(errno);
+Client::Client(std::uint16_t port, const std::string& host) {
+  sockaddr_in6 six{};
+  sockaddr_in four{};
+  const bool is_six = ::inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) == 1;
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  ::inet_pton(AF_INET, host.c_str(), &four.sin_addr);
+  socket_ = ::socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto* const address = is_six ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four);
+  EXPECT_EQ(::connect(socket_, address, is_six ? sizeof six : sizeof four), 0) << std::strerror(errno);
   const timeval limit{.tv_sec = kHangS, .tv_usec = 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

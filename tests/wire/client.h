@@ -27,7 +27,8 @@ struct Answer {
 
 class Client {
  public:
-  explicit Client(std::uint16_t port);
+  // `host` is a numeric address, IPv4 or IPv6.
+  explicit Client(std::uint16_t port, const std::string& host = "127.0.0.1");
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

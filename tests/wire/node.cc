@@ -113,6 +113,14 @@ void Node::wait_until_ready(int output) {
   std::exit(1);
 }
 
+std::uint16_t Node::port_of(const std::string& listener) const {
+  const std::string text = said();
+  const std::size_t at = text.rfind("listening listener=" + listener + " address=");
+  if (at == std::string::npos) return 0;
+  const std::string line = text.substr(at, text.find('\n', at) - at);
+  return static_cast<std::uint16_t>(std::atoi(line.c_str() + line.rfind(':') + 1));
+}
+
 std::map<std::string, pid_t> Node::processes() const {
   std::map<std::string, pid_t> found;
   const std::string up = std::to_string(up_);

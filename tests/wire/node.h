@@ -29,6 +29,8 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  // Where a listener of this name listens; 0 where there is none.
+  [[nodiscard]] std::uint16_t port_of(const std::string& listener) const;
   [[nodiscard]] const std::string& data() const { return options_.data; }
 
   // The services that live now, by name ("broker"), and their process ids.
