@@ -262,12 +262,14 @@ Result<void> unpack(Compression codec, Bytes packed, std::int8_t magic, std::siz
   return failure(Code::unsupported, "unknown compression");
 }
 
-Result<void> pack_gzip(Bytes plain, Scratch& out) {
+constexpr int kLz4LevelDefault = 9;  // Kafka's: not a level of lz4 itself
+constexpr int kZstdLevelDefault = 3;
+
+Result<void> pack_gzip(Bytes plain, int level, Scratch& out) {
   if (plain.size() > std::numeric_limits<std::int32_t>::max()) return failure(Code::too_large, "packing gzip");
   z_stream stream{};
   constexpr int kMemoryLevel = 8;  // zlib's default
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
-      Z_OK) {
+  if (deflateInit2(&stream, level, Z_DEFLATED, MAX_WBITS + 16, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) {
     return failure(Code::limit_reached, "starting gzip");
   }
   const auto bound = deflateBound(&stream, static_cast<uLong>(plain.size()));
@@ -302,10 +304,14 @@ Result<void> pack_snappy(Bytes plain, Scratch& out) {
   return {};
 }
 
-Result<void> pack_lz4(Bytes plain, Scratch& out) {
+// lz4-java's high compressor has no levels below 3 of its own, nor above 12.
+int lz4_frame_level(int level) { return level == kLz4LevelDefault ? 0 : std::clamp(level, 3, 12); }
+
+Result<void> pack_lz4(Bytes plain, int level, Scratch& out) {
   LZ4F_preferences_t preferences{};
   preferences.frameInfo.blockSizeID = LZ4F_max64KB;
   preferences.frameInfo.blockMode = LZ4F_blockIndependent;  // Java clients read no other
+  preferences.compressionLevel = lz4_frame_level(level);
   const std::size_t bound = LZ4F_compressFrameBound(plain.size(), &preferences);
   std::byte* room = out.grow(bound);
   const std::size_t size = LZ4F_compressFrame(room, bound, plain.data(), plain.size(), &preferences);
@@ -314,12 +320,11 @@ Result<void> pack_lz4(Bytes plain, Scratch& out) {
   return {};
 }
 
-Result<void> pack_zstd(Bytes plain, Scratch& out) {
+Result<void> pack_zstd(Bytes plain, int level, Scratch& out) {
   ZSTD_CCtx* context = zstd_contexts().packing;
   if (context == nullptr) return failure(Code::limit_reached, "starting zstd");
-  constexpr int kLevel = 3;
   const std::size_t bound = ZSTD_compressBound(plain.size());
-  const std::size_t size = ZSTD_compressCCtx(context, out.grow(bound), bound, plain.data(), plain.size(), kLevel);
+  const std::size_t size = ZSTD_compressCCtx(context, out.grow(bound), bound, plain.data(), plain.size(), level);
   if (ZSTD_isError(size) != 0) return failure(Code::limit_reached, "packing zstd");
   out.add(size);
   return {};
@@ -342,19 +347,19 @@ Result<void> decompress(Compression codec, Bytes packed, std::int8_t magic, std:
   return unpacked;
 }
 
-Result<void> compress(Compression codec, Bytes plain, Scratch& out) {
+Result<void> compress(Compression codec, Bytes plain, Scratch& out, std::optional<int> level) {
   switch (codec) {
     case Compression::none:
       out.append(plain);
       return {};
     case Compression::gzip:
-      return pack_gzip(plain, out);
+      return pack_gzip(plain, level.value_or(Z_DEFAULT_COMPRESSION), out);
     case Compression::snappy:
       return pack_snappy(plain, out);
     case Compression::lz4:
-      return pack_lz4(plain, out);
+      return pack_lz4(plain, level.value_or(kLz4LevelDefault), out);
     case Compression::zstd:
-      return pack_zstd(plain, out);
+      return pack_zstd(plain, level.value_or(kZstdLevelDefault), out);
   }
   return failure(Code::unsupported, "unknown compression");
 }

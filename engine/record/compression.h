@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "engine/base/bytes.h"
 #include "engine/base/result.h"
@@ -53,9 +54,11 @@ class Scratch {
 // before.
 Result<void> decompress(Compression codec, Bytes packed, std::int8_t magic, std::size_t bytes_max, Scratch& out);
 
-// Appends `plain`, compressed as Kafka's clients do it: gzip at level 6, snappy in snappy-java's framing with blocks of
-// 32 KiB, lz4 frames of independent 64 KiB blocks without content checksum, zstd at level 3.
-Result<void> compress(Compression codec, Bytes plain, Scratch& out);
+// Appends `plain`, compressed as Kafka's clients do it: gzip, snappy in snappy-java's framing with blocks of 32 KiB,
+// lz4 frames of independent 64 KiB blocks without content checksum, zstd. `level` is one of compression.<codec>.level
+// (KIP-390): gzip 1 to 9 or -1 (6), lz4 1 to 17, where 9 is the fast compressor and the others are those of high
+// compression, zstd up to 22; without it gzip -1, lz4 9, zstd 3.
+Result<void> compress(Compression codec, Bytes plain, Scratch& out, std::optional<int> level = std::nullopt);
 
 // "none", "gzip", "snappy", "lz4", "zstd": Kafka's names (CompressionType).
 const char* name(Compression codec);

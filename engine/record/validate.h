@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "engine/base/bytes.h"
@@ -22,7 +23,9 @@ struct RecordRules {
   std::int64_t before_max_ms = std::numeric_limits<std::int64_t>::max();  // message.timestamp.before.max.ms
   std::int64_t after_max_ms = 3600 * 1000;                                // message.timestamp.after.max.ms
   TimestampMs now_ms = 0;
-  std::size_t uncompressed_bytes_max = 0;  // more gets too_large
+  std::size_t uncompressed_bytes_max = 0;  // of a compressed batch; more gets too_large
+  // Of one record in a compressed batch, without its length (max.decompressed.message.bytes).
+  std::size_t record_bytes_max = std::numeric_limits<std::int32_t>::max();
 };
 
 // One record that breaks a rule, by its index in the batch (ProduceResponse's record_errors, KIP-467).
@@ -35,6 +38,7 @@ struct RecordFailure {
 struct Validation {
   TimestampMs max_timestamp = kNoTimestamp;  // of the records, which the header may tell wrongly
   std::vector<RecordFailure> failures;       // not empty: the batch is refused, with refusal()
+  Bytes records;                             // unpacked: in the batch, or in the scratch memory
   [[nodiscard]] bool is_accepted() const { return failures.empty(); }
   // invalid_timestamp if any failure is one of time, else invalid_record, as Kafka answers.
   [[nodiscard]] Code refusal() const;
@@ -44,21 +48,23 @@ struct Validation {
 const char* text(RecordFailure::Reason reason);
 
 // Walks the records of a batch that check_produced() has accepted. `scratch` is used for unpacking. Errors:
-// invalid_record (the records do not have the bounds, the count or the offset deltas 0..n-1 that the header tells),
+// invalid_record (the records do not have the bounds, the count or the offset deltas 0..n-1 that the header tells, or
+// one is too large),
 // corrupt (does not unpack), too_large. Kafka would renumber wrong offset deltas in compressed batches and keep them in
 // others; here they are refused.
 Result<Validation> validate_records(Bytes batch, const RecordRules& rules, Scratch& scratch);
 
 // What stands in the header of an accepted batch: with append time that bit and `now`, else no bit and the true
-// maximum. The CRC is made anew only when something changes. `records` is what follows the header. True when something
-// changed.
+// maximum. True when something changed, and the CRC is due.
+bool set_timestamps(BatchHeader& header, bool uses_log_append_time, TimestampMs max_timestamp);
+// The same, and the CRC is made anew when something changes. `records` is what follows the header.
 bool stamp_timestamps(BatchHeader& header, Bytes records, bool uses_log_append_time, TimestampMs max_timestamp);
 // The same on a whole batch in memory.
 bool stamp_timestamps(MutableBytes batch, bool uses_log_append_time, TimestampMs max_timestamp);
 
-// The batch with its records packed by another codec (compression.type of a topic), appended to `out`; base offset,
-// times, producer and all other fields stay. `scratch` is used for unpacking. Errors: corrupt, too_large, unsupported.
-Result<void> recompress(Bytes batch, Compression codec, std::size_t uncompressed_bytes_max, Scratch& scratch,
-                        Scratch& out);
+// The batch of `header` with its unpacked `records`, packed by another codec (compression.type of a topic) and appended
+// to `out`; base offset, times, producer and all other fields stay. `level` as for compress(). Errors: too_large,
+// unsupported, limit_reached; `out` then has what it had before.
+Result<void> pack_batch(BatchHeader header, Bytes records, Compression codec, std::optional<int> level, Scratch& out);
 
 }  // namespace tailrace::record

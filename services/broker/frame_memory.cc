@@ -29,6 +29,11 @@ std::optional<ipc::Arena::Chunk> FrameMemory::allocate(std::size_t size, FrameWa
   return chunk;
 }
 
+std::optional<ipc::Arena::Chunk> FrameMemory::allocate_unless_waited_for(std::size_t size) {
+  if (!small_.empty() || !large_.empty()) return std::nullopt;
+  return take(size);
+}
+
 void FrameMemory::forget(const FrameWaiter& waiter) {
   for (std::deque<Waiting>* const waiting : {&small_, &large_}) {
     may_serve_ |= std::erase_if(*waiting, [&](const Waiting& each) { return each.waiter == &waiter; }) != 0;

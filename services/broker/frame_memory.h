@@ -27,6 +27,8 @@ class FrameMemory {
   [[nodiscard]] std::size_t frame_bytes_max() const { return arena_.size() / 2; }
   // nullopt: `waiter` waits, and gets its chunk from serve().
   std::optional<ipc::Arena::Chunk> allocate(std::size_t size, FrameWaiter& waiter);
+  // For what is no frame and does not wait. nullopt: there is none, or frames wait.
+  std::optional<ipc::Arena::Chunk> allocate_unless_waited_for(std::size_t size);
   // It does not wait any more.
   void forget(const FrameWaiter& waiter);
   void free(const ipc::Arena::Chunk& chunk);

@@ -1,6 +1,8 @@
 #include "services/broker/produce.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,7 +24,40 @@ using PartitionAnswer = ProduceResponse::PartitionProduceResponse;
 
 constexpr std::int16_t kFirstVersionWithZstd = 7;
 constexpr std::int16_t kFirstVersionWithTopicIds = 13;
-constexpr std::size_t kUncompressedBytesMax = std::size_t{1} << 30;
+// Of one batch: so much the memory of this process may grow by for it, and so long (a tenth of a second for each 50 MB)
+// the loop is busy. Kafka has no such bound.
+constexpr std::size_t kUncompressedBytesMax = std::size_t{256} << 20;
+constexpr std::size_t kScratchKeptBytes = std::size_t{8} << 20;
+
+// BrokerCompressionType.targetCompression
+record::Compression target_codec(const node::TopicConfig& config, record::Compression sent) {
+  const std::string& type = config.compression_type;
+  if (type == "producer") return sent;
+  for (const auto codec :
+       {record::Compression::gzip, record::Compression::snappy, record::Compression::lz4, record::Compression::zstd}) {
+    if (type == record::name(codec)) return codec;
+  }
+  return record::Compression::none;  // "uncompressed"
+}
+
+std::optional<int> level_of(const node::TopicConfig& config, record::Compression codec) {
+  switch (codec) {
+    case record::Compression::gzip:
+      return config.gzip_level;
+    case record::Compression::lz4:
+      return config.lz4_level;
+    case record::Compression::zstd:
+      return config.zstd_level;
+    case record::Compression::none:
+    case record::Compression::snappy:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void give_back_if_large(record::Scratch& scratch) {
+  if (scratch.capacity() > kScratchKeptBytes) scratch = record::Scratch{};
+}
 
 void refuse(PartitionAnswer& answer, ErrorCode code) {
   answer.error_code = static_cast<std::int16_t>(code);
@@ -42,6 +77,7 @@ struct Produce::PartitionAppend {
   std::size_t topic = 0;  // places in the response
   std::size_t partition = 0;
   TimestampMs append_time = kNoTimestamp;  // with LogAppendTime
+  std::optional<ipc::Arena::Chunk> chunk;  // of the batch that was packed anew, where it did not fit its old place
   api::Call<api::Appended> call;
   void on_appended(const api::Appended& answer, Bytes extra);
 };
@@ -52,6 +88,7 @@ struct Produce::Pending {
   ProduceRequest message;
   ProduceResponse response;
   std::vector<PartitionAppend> appends;  // sized before the first call: calls keep their places
+  std::size_t next = 0;                  // of the appends, to be started
   std::size_t awaited = 0;
   bool has_error = false;
 
@@ -60,11 +97,14 @@ struct Produce::Pending {
   }
 };
 
-Produce::Produce(NodeState& node, Counters& counters) : node_(node) {
+Produce::Produce(NodeState& node, FrameMemory& frames, Counters& counters)
+    : node_(node), rebuilt_memory_(node.arena, frames) {
   requests_ = counters.make("produce_requests");
   batches_ = counters.make("produce_batches");
   bytes_ = counters.make("produce_bytes");
   refused_ = counters.make("produce_batches_refused");
+  rebuilt_count_ = counters.make("produce_batches_packed_anew");
+  waits_ = counters.make("produce_waits_for_memory");
 }
 
 Produce::~Produce() = default;
@@ -92,6 +132,7 @@ void Produce::start(Request& request) {
   std::size_t partitions = 0;
   for (const auto& topic : pending.message.topic_data) partitions += topic.partition_data.size();
   pending.appends.resize(partitions);
+  pending.next = 0;
   pending.awaited = 1;  // until all are started
   pending.response.responses.resize(pending.message.topic_data.size());
   std::size_t next = 0;
@@ -101,36 +142,63 @@ void Produce::start(Request& request) {
     topic_response.name = topic_data.name;
     topic_response.topic_id = topic_data.topic_id;
     topic_response.partition_responses.resize(topic_data.partition_data.size());
-    Target target;
-    if (request.header.api_version >= kFirstVersionWithTopicIds) {
-      target.topic = node_.image->find(topic_data.topic_id);
-      if (target.topic == nullptr) target.error = ErrorCode::UNKNOWN_TOPIC_ID;
-    } else {
-      target.topic = node_.image->find(topic_data.name);
-      if (target.topic == nullptr) target.error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-    }
-    // Only Kafka's own admin client may write into the internal topics (KafkaApis, Topic.isInternal).
-    if (target.topic != nullptr && is_internal_topic(target.topic->name) &&
-        request.header.client_id.value_or("") != "__admin_client") {
-      target.error = ErrorCode::INVALID_TOPIC_EXCEPTION;
-    }
     for (std::size_t p = 0; p < topic_data.partition_data.size(); ++p) {
       PartitionAppend& append = pending.appends[next++];
       append.pending = &pending;
       append.topic = t;
       append.partition = p;
       append.append_time = kNoTimestamp;
+      append.chunk.reset();
       append.call.bind<&PartitionAppend::on_appended>(&append);
       topic_response.partition_responses[p].index = topic_data.partition_data[p].index;
-      target.partition = topic_data.partition_data[p].index;
-      start_partition(pending, append, target, topic_data.partition_data[p].records.value_or(Bytes{}));
     }
   }
-  --pending.awaited;
-  answer_if_complete(pending);
+  waiting_.push_back(&pending);
+  if (waiting_.size() == 1) go_on();
 }
 
-void Produce::start_partition(Pending& pending, PartitionAppend& append, const Target& target, Bytes records) {
+// Starts what waits, up to the first that must wait on.
+void Produce::go_on() {
+  while (!waiting_.empty() && start_appends(*waiting_.front())) {
+    Pending& started = *waiting_.front();
+    waiting_.pop_front();
+    --started.awaited;
+    answer_if_complete(started);
+  }
+}
+
+// False: the next one waits for memory.
+bool Produce::start_appends(Pending& pending) {
+  for (; pending.next < pending.appends.size(); ++pending.next) {
+    PartitionAppend& append = pending.appends[pending.next];
+    const auto& data = pending.message.topic_data[append.topic].partition_data[append.partition];
+    if (!start_partition(pending, append, data.records.value_or(Bytes{}))) return false;
+  }
+  return true;
+}
+
+Produce::Target Produce::target_of(const Pending& pending, const PartitionAppend& append) const {
+  const auto& topic_data = pending.message.topic_data[append.topic];
+  Target target;
+  target.partition = topic_data.partition_data[append.partition].index;
+  if (pending.request->header.api_version >= kFirstVersionWithTopicIds) {
+    target.topic = node_.image->find(topic_data.topic_id);
+    if (target.topic == nullptr) target.error = ErrorCode::UNKNOWN_TOPIC_ID;
+  } else {
+    target.topic = node_.image->find(topic_data.name);
+    if (target.topic == nullptr) target.error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+  }
+  // Only Kafka's own admin client may write into the internal topics (KafkaApis, Topic.isInternal).
+  if (target.topic != nullptr && is_internal_topic(target.topic->name) &&
+      pending.request->header.client_id.value_or("") != "__admin_client") {
+    target.error = ErrorCode::INVALID_TOPIC_EXCEPTION;
+  }
+  return target;
+}
+
+// False: it waits for memory, and nothing has happened yet.
+bool Produce::start_partition(Pending& pending, PartitionAppend& append, Bytes records) {
+  const Target target = target_of(pending, append);
   PartitionAnswer& answer = pending.answer_of(append);
   answer.base_offset = kNoOffset;
   const std::int16_t acks = pending.message.acks;
@@ -153,20 +221,25 @@ void Produce::start_partition(Pending& pending, PartitionAppend& append, const T
   if (error != ErrorCode::NONE) {
     pending.has_error = true;
     refused_.add();
-    return refuse(answer, error);
+    refuse(answer, error);
+    return true;
   }
   // The frame is ours until the engine has it: rewriting append times in place is allowed.
   const MutableBytes bytes{const_cast<std::byte*>(records.data()), records.size()};
-  check_and_append(pending, append, target, bytes);
+  const bool is_started = check_and_append(pending, append, target, bytes);
+  give_back_if_large(unpacked_);
+  give_back_if_large(rebuilt_);
+  return is_started;
 }
 
-void Produce::check_and_append(Pending& pending, PartitionAppend& append, const Target& target, MutableBytes records) {
+bool Produce::check_and_append(Pending& pending, PartitionAppend& append, const Target& target, MutableBytes records) {
   PartitionAnswer& answer = pending.answer_of(append);
   const node::TopicConfig& config = target.topic->config;
   const auto fail = [&](ErrorCode code) {
     pending.has_error = true;
     refused_.add();
     refuse(answer, code);
+    return true;
   };
   Result<record::BatchHeader> header = record::check_produced(records);
   if (!header) {
@@ -186,20 +259,32 @@ void Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
                                                  : ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
   }
   const TimestampMs now = node_.io.wall_clock_ms();
+  const record::Compression codec = target_codec(config, header->compression());
+  const bool is_rebuilt = codec != header->compression();
   // Walking the records costs more than all else here: only where a rule of the topic cannot be seen in the header.
-  const bool needs_walk = config.cleanup_compact || (config.log_append_time && header->is_log_append_time()) ||
+  const bool has_record_bound =
+      config.max_decompressed_message_bytes != node::TopicConfig{}.max_decompressed_message_bytes;
+  const bool needs_walk = is_rebuilt || (has_record_bound && header->compression() != record::Compression::none) ||
+                          config.cleanup_compact || (config.log_append_time && header->is_log_append_time()) ||
                           (!config.log_append_time && (header->is_log_append_time() ||
                                                        header->max_timestamp > now + config.timestamp_after_max_ms ||
                                                        config.timestamp_before_max_ms != INT64_MAX));
   if (needs_walk) {
-    const record::RecordRules rules{.keys_required = config.cleanup_compact,
-                                    .uses_log_append_time = config.log_append_time,
-                                    .before_max_ms = config.timestamp_before_max_ms,
-                                    .after_max_ms = config.timestamp_after_max_ms,
-                                    .now_ms = now,
-                                    .uncompressed_bytes_max = kUncompressedBytesMax};
-    const Result<record::Validation> validated = record::validate_records(records, rules, scratch_);
-    if (!validated) return fail(kafka::to_wire(validated.error().code));
+    const record::RecordRules rules{
+        .keys_required = config.cleanup_compact,
+        .uses_log_append_time = config.log_append_time,
+        .before_max_ms = config.timestamp_before_max_ms,
+        .after_max_ms = config.timestamp_after_max_ms,
+        .now_ms = now,
+        .uncompressed_bytes_max = kUncompressedBytesMax,
+        .record_bytes_max = static_cast<std::size_t>(config.max_decompressed_message_bytes)};
+    const Result<record::Validation> validated = record::validate_records(records, rules, unpacked_);
+    if (!validated) {
+      // The CRC is right, so it will not unpack the next time either: not an error that producers retry. (Kafka answers
+      // UNKNOWN_SERVER_ERROR, which they do not retry either.)
+      const bool is_unreadable = validated.error().code == Code::corrupt;
+      return fail(is_unreadable ? ErrorCode::INVALID_RECORD : kafka::to_wire(validated.error().code));
+    }
     if (!validated->is_accepted()) {
       for (const record::RecordFailure& failure : validated->failures) {
         answer.record_errors.push_back(
@@ -208,7 +293,28 @@ void Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
       answer.error_message = "One or more records have been rejected";
       return fail(kafka::to_wire(validated->refusal()));
     }
-    record::stamp_timestamps(records, config.log_append_time, config.log_append_time ? now : validated->max_timestamp);
+    const TimestampMs max_timestamp = config.log_append_time ? now : validated->max_timestamp;
+    if (is_rebuilt) {
+      record::set_timestamps(*header, config.log_append_time, max_timestamp);
+      rebuilt_.clear();
+      const Result<void> packed =
+          record::pack_batch(*header, validated->records, codec, level_of(config, codec), rebuilt_);
+      if (!packed) return fail(kafka::to_wire(packed.error().code));
+      // A batch that has grown is measured again (UnifiedLog.append). Whatever the topic allows, it must have a place.
+      if (rebuilt_.size() > static_cast<std::size_t>(config.max_message_bytes) ||
+          rebuilt_.size() > std::max(records.size(), rebuilt_memory_.batch_bytes_max())) {
+        return fail(ErrorCode::MESSAGE_TOO_LARGE);
+      }
+      const std::optional<MutableBytes> placed = place_rebuilt(append, records);
+      if (!placed) {
+        waits_.add();
+        return false;
+      }
+      records = *placed;
+      rebuilt_count_.add();
+    } else {
+      record::stamp_timestamps(records, config.log_append_time, max_timestamp);
+    }
   } else if (config.log_append_time) {
     record::stamp_timestamps(records, true, now);
   }
@@ -224,9 +330,25 @@ void Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
                        .length = static_cast<std::uint32_t>(records.size()),
                        .wait = pending.message.acks == -1 ? api::Wait::high_watermark : api::Wait::local},
                       append.call);
+  return true;
+}
+
+// Over what was sent, where it fits. nullopt: there is no room now.
+std::optional<MutableBytes> Produce::place_rebuilt(PartitionAppend& append, MutableBytes sent) {
+  const Bytes rebuilt = rebuilt_.bytes();
+  if (rebuilt.size() > sent.size()) {
+    append.chunk = rebuilt_memory_.allocate(rebuilt.size());
+    if (!append.chunk) return std::nullopt;
+    sent = node_.arena.bytes(*append.chunk);
+  }
+  std::memcpy(sent.data(), rebuilt.data(), rebuilt.size());
+  return sent.first(rebuilt.size());
 }
 
 void Produce::PartitionAppend::on_appended(const api::Appended& appended, Bytes) {
+  Produce& produce = *pending->produce;
+  const bool frees_reserve = chunk && produce.rebuilt_memory_.free(*chunk);
+  chunk.reset();
   PartitionAnswer& answer = pending->answer_of(*this);
   if (appended.code == api::kOk) {
     answer.base_offset = appended.base_offset;
@@ -238,7 +360,8 @@ void Produce::PartitionAppend::on_appended(const api::Appended& appended, Bytes)
     refuse(answer, data_path_error(static_cast<Code>(appended.code)));
   }
   --pending->awaited;
-  pending->produce->answer_if_complete(*pending);
+  produce.answer_if_complete(*pending);
+  if (frees_reserve) produce.go_on();
 }
 
 void Produce::answer_if_complete(Pending& pending) {

@@ -54,7 +54,7 @@ Server::Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Coun
       zkbridge_(zkbridge),
       groupcoord_(groupcoord),
       frame_memory_(node.arena),
-      produce_(node, counters),
+      produce_(node, frame_memory_, counters),
       fetch_(node, counters),
       offsets_(node),
       delete_records_(node),
@@ -288,7 +288,7 @@ bool Server::work() {
       if (listening->is_waiting) listening->on_pause_over();
     }
   }
-  arena_used_.set(node_.arena.used_bytes());
+  arena_used_.set(node_.arena.used_bytes() - produce_.unused_reserve_bytes());
   return frame_memory_.serve();
 }
 

@@ -94,6 +94,7 @@ TopicConfig topic_config(const BrokerConfigs& broker, const ConfigMap& overrides
   config.lz4_level = in_force.integer32("compression.lz4.level");
   config.zstd_level = in_force.integer32("compression.zstd.level");
   config.max_message_bytes = in_force.integer32("max.message.bytes");
+  config.max_decompressed_message_bytes = in_force.integer32("max.decompressed.message.bytes");
   config.min_insync_replicas = in_force.integer32("min.insync.replicas");
   config.unclean_leader_election = in_force.boolean("unclean.leader.election.enable");
   config.log_append_time = in_force.text("message.timestamp.type") == "LogAppendTime";

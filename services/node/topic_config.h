@@ -20,6 +20,7 @@ struct TopicConfig {
   std::int32_t lz4_level = 9;
   std::int32_t zstd_level = 3;
   std::int32_t max_message_bytes = 1048588;
+  std::int32_t max_decompressed_message_bytes = 2147483639;
   std::int32_t min_insync_replicas = 1;
   bool unclean_leader_election = false;
   bool log_append_time = false;
