@@ -8,6 +8,7 @@
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/describe_configs.h"
 #include "services/node/describe_configs.h"
+#include "services/node/topic_config.h"
 
 namespace tailrace::broker {
 namespace {
@@ -16,8 +17,12 @@ using kafka::DescribeConfigsRequest;
 using kafka::DescribeConfigsResponse;
 using kafka::ErrorCode;
 
+// ConfigResource.Type.
 constexpr std::int8_t kTopicResource = 2;
 constexpr std::int8_t kBrokerResource = 4;
+constexpr std::int8_t kLoggerResource = 8;
+constexpr std::int8_t kClientMetricsResource = 16;
+constexpr std::int8_t kGroupResource = 32;
 
 struct Described {
   ErrorCode error = ErrorCode::NONE;
@@ -25,38 +30,85 @@ struct Described {
   std::vector<node::ConfigRow> rows;  // the response borrows its texts from here
 };
 
+Described refused(ErrorCode error, std::string message) { return {error, std::move(message), {}}; }
+
+bool is_number(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Described describe_topic(const NodeState& node, const std::string& name) {
+  if (std::string fault = node::topic_name_fault(name); !fault.empty()) {
+    return refused(ErrorCode::INVALID_TOPIC_EXCEPTION, std::move(fault));
+  }
+  const node::TopicImage* const topic = node.image->find(name);
+  if (topic == nullptr) {
+    return refused(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+                   std::string(kafka::error_text(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)));
+  }
+  return {ErrorCode::NONE, {}, node::describe_topic(node.broker_configs(), topic->overrides)};
+}
+
+Described describe_broker(const NodeState& node, const std::string& name) {
+  if (name.empty()) return {ErrorCode::NONE, {}, node::describe_all_brokers(node.image->of_all_brokers())};
+  if (!is_number(name)) {
+    return refused(ErrorCode::INVALID_REQUEST, "Broker id must be an integer, but it is: " + name);
+  }
+  if (name != std::to_string(node.node_id)) {
+    return refused(ErrorCode::INVALID_REQUEST, "Unexpected broker id, expected " + std::to_string(node.node_id) +
+                                                   " or empty string, but received " + name);
+  }
+  return {ErrorCode::NONE, {}, node::describe_broker(node.broker_configs(), node.node_id)};
+}
+
+// No logger here is changed while it runs: there is none to tell of.
+Described describe_loggers(const NodeState& node, const std::string& name) {
+  if (name.empty()) return refused(ErrorCode::INVALID_REQUEST, "Broker id must not be empty");
+  if (!is_number(name)) {
+    return refused(ErrorCode::INVALID_REQUEST, "Broker id must be an integer, but it is: " + name);
+  }
+  if (name != std::to_string(node.node_id)) {
+    return refused(ErrorCode::INVALID_REQUEST,
+                   "Unexpected broker id, expected " + std::to_string(node.node_id) + " but received " + name);
+  }
+  return {};
+}
+
+Described describe_client_metrics(const NodeState& node, const std::string& name) {
+  if (name.empty()) {
+    return refused(ErrorCode::INVALID_REQUEST, "Client metrics subscription name must not be empty");
+  }
+  const auto found = node.image->client_metrics()->find(name);
+  const bool is_known = found != node.image->client_metrics()->end();
+  return {ErrorCode::NONE, {}, node::describe_client_metrics(is_known ? found->second : node::ConfigMap{})};
+}
+
 Described describe(const NodeState& node, const DescribeConfigsRequest::DescribeConfigsResource& resource) {
-  Described described;
   const std::string name(resource.resource_name);
-  if (resource.resource_type == kTopicResource) {
-    const node::TopicImage* const topic = node.image->find(name);
-    if (topic != nullptr) {
-      described.rows = node::describe_topic(node.broker_configs(), topic->overrides);
-    } else {
-      described.error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-      described.message = std::string(kafka::error_text(described.error));
-    }
-  } else if (resource.resource_type == kBrokerResource) {
-    if (name.empty()) {
-      described.rows = node::describe_all_brokers(node.image->of_all_brokers());
-    } else if (name == std::to_string(node.node_id)) {
-      described.rows = node::describe_broker(node.broker_configs(), node.node_id);
-    } else {
-      described.error = ErrorCode::INVALID_REQUEST;
-      described.message =
-          "Unexpected broker id, expected " + std::to_string(node.node_id) + " or empty string, but received " + name;
-    }
-  } else {
-    described.error = ErrorCode::INVALID_REQUEST;
-    described.message = "Unsupported resource type: " + std::to_string(resource.resource_type);
+  switch (resource.resource_type) {
+    case kTopicResource:
+      return describe_topic(node, name);
+    case kBrokerResource:
+      return describe_broker(node, name);
+    case kLoggerResource:
+      return describe_loggers(node, name);
+    case kClientMetricsResource:
+      return describe_client_metrics(node, name);
+    case kGroupResource:  // groups have no settings of their own
+      return name.empty() ? refused(ErrorCode::INVALID_REQUEST, "Group name must not be empty") : Described{};
+    default:
+      return refused(ErrorCode::INVALID_REQUEST,
+                     "Unsupported resource type: " + std::to_string(resource.resource_type));
   }
-  if (resource.configuration_keys) {
-    const auto& wanted = *resource.configuration_keys;
-    std::erase_if(described.rows, [&](const node::ConfigRow& row) {
-      return std::find(wanted.begin(), wanted.end(), row.name) == wanted.end();
-    });
-  }
-  return described;
+}
+
+// No keys at all means every key.
+void keep_wanted(const DescribeConfigsRequest::DescribeConfigsResource& resource, Described& described) {
+  if (!resource.configuration_keys || resource.configuration_keys->empty()) return;
+  const auto& wanted = *resource.configuration_keys;
+  std::erase_if(described.rows, [&](const node::ConfigRow& row) {
+    return std::find(wanted.begin(), wanted.end(), row.name) == wanted.end();
+  });
 }
 
 std::optional<std::string_view> view(const std::optional<std::string>& text) {
@@ -89,12 +141,13 @@ void answer_describe_configs(const NodeState& node, Request& request) {
   std::vector<Described> described;
   described.reserve(message->resources.size());
   for (const auto& resource : message->resources) {
-    const Described& each = described.emplace_back(describe(node, resource));
+    Described& each = described.emplace_back(describe(node, resource));
+    keep_wanted(resource, each);
     auto& result = response.results.emplace_back();
     result.resource_type = resource.resource_type;
     result.resource_name = resource.resource_name;
     result.error_code = static_cast<std::int16_t>(each.error);
-    if (each.error != ErrorCode::NONE) result.error_message = each.message;
+    result.error_message = each.message;  // empty, not null, where there is no error
     for (const node::ConfigRow& row : each.rows) result.configs.push_back(to_result(row, *message));
   }
   request.respond(response);

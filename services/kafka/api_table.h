@@ -25,12 +25,20 @@ constexpr std::int16_t kDeleteRecords = 21;
 constexpr std::int16_t kInitProducerId = 22;
 constexpr std::int16_t kOffsetForLeaderEpoch = 23;
 constexpr std::int16_t kDescribeConfigs = 32;
+constexpr std::int16_t kAlterConfigs = 33;
 constexpr std::int16_t kDescribeLogDirs = 35;
 constexpr std::int16_t kCreatePartitions = 37;
+constexpr std::int16_t kElectLeaders = 43;
+constexpr std::int16_t kIncrementalAlterConfigs = 44;
+constexpr std::int16_t kAlterPartitionReassignments = 45;
+constexpr std::int16_t kListPartitionReassignments = 46;
+constexpr std::int16_t kDescribeClientQuotas = 48;
+constexpr std::int16_t kAlterClientQuotas = 49;
 constexpr std::int16_t kAlterPartition = 56;
 constexpr std::int16_t kDescribeCluster = 60;
 constexpr std::int16_t kDescribeProducers = 61;
 constexpr std::int16_t kAllocateProducerIds = 67;
+constexpr std::int16_t kListConfigResources = 74;
 constexpr std::int16_t kDescribeTopicPartitions = 75;
 }  // namespace api_key
 

@@ -65,6 +65,95 @@ constexpr TopicSynonyms kTopicSynonyms[] = {
     {"unclean.leader.election.enable", {{"unclean.leader.election.enable"}}},
 };
 
+// What Kafka changes while it runs and this node reads once, when it starts.
+constexpr std::string_view kReadAtStart[] = {"listener.security.protocol.map", "listeners",
+                                             "producer.id.expiration.ms"};
+// Kafka's DynamicSecurityConfigs.
+constexpr std::string_view kOfListeners[] = {
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.type",
+    "ssl.truststore.certificates",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+};
+// Settings of a listener that may be set for all brokers.
+constexpr std::string_view kAlsoOfAllBrokers[] = {"max.connection.creation.rate", "max.connections",
+                                                  "num.network.threads"};
+
+bool is_among(std::span<const std::string_view> keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+// Keys that have one fault in common: "FAULT: [a, b]".
+class KeyList {
+ public:
+  explicit KeyList(std::string fault) : fault_(std::move(fault)) {}
+  void add(std::string_view key) {
+    if (!keys_.empty()) keys_ += ", ";
+    keys_ += key;
+  }
+  [[nodiscard]] bool empty() const { return keys_.empty(); }
+  [[nodiscard]] std::string text() const { return fmt::format("{}: [{}]", fault_, keys_); }
+
+ private:
+  std::string fault_;
+  std::string keys_;
+};
+
+// HOST:COUNT, separated by commas.
+std::expected<void, std::string> check_connection_overrides(std::string_view value) {
+  for (const std::string_view entry : split_list(value)) {
+    const std::size_t colon = entry.rfind(':');
+    if (colon == std::string_view::npos || colon == 0) {
+      return std::unexpected(fmt::format(
+          "Error parsing configuration property 'max.connections.per.ip.overrides': {} is not HOST:COUNT", entry));
+    }
+    const std::string_view host = entry.substr(0, colon);
+    if (!std::ranges::all_of(host, [](char c) { return c > ' ' && c != '/' && c != ','; })) {
+      return std::unexpected(fmt::format("max.connections.per.ip.overrides contains invalid addresses : {}", host));
+    }
+    const std::string_view count = trim(entry.substr(colon + 1));
+    if (count.empty() || count.size() > 9 || count.find_first_not_of("0123456789") != std::string_view::npos) {
+      return std::unexpected(fmt::format("For input string: \"{}\"", count));
+    }
+  }
+  return {};
+}
+
+// What KafkaConfig demands beyond the single value.
+std::expected<void, std::string> check_together(const BrokerConfigs& now, const ConfigList& wanted) {
+  const auto in_force = [&](std::string_view key) {
+    const auto at = std::ranges::find_if(wanted, [&](const auto& entry) { return entry.first == key; });
+    return at == wanted.end() ? broker_value(now, key) : at->second;
+  };
+  for (const auto& [key, value] : wanted) {
+    if (key == "log.retention.ms" && value == "0") {
+      return std::unexpected(
+          "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1");
+    }
+    if (key == "log.roll.ms" && to_integer(value) < 1) {
+      return std::unexpected("requirement failed: log.roll.ms must be greater than or equal to 1");
+    }
+    if (key == "log.roll.jitter.ms" && to_integer(value) < 0) {
+      return std::unexpected("requirement failed: log.roll.jitter.ms must be greater than or equal to 0");
+    }
+    if (key == "max.connections.per.ip" && value == "0" && in_force("max.connections.per.ip.overrides").empty()) {
+      return std::unexpected(
+          "requirement failed: max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides "
+          "property is set.");
+    }
+    if (key == "max.connections.per.ip.overrides") {
+      if (auto sound = check_connection_overrides(value); !sound) return sound;
+    }
+  }
+  return {};
+}
+
 void lay_over(ConfigMap& settings, const ConfigMap& dynamic) {
   for (const auto& [key, value] : dynamic) {
     for (const std::string& synonym : broker_synonyms(key)) {
@@ -126,22 +215,40 @@ std::optional<std::string> listener_value(const BrokerConfigs& configs, std::str
   return std::nullopt;
 }
 
-std::expected<std::string, std::string> check_broker_setting(std::string_view key, std::string_view value,
+bool changes_at_run_time(const Setting& setting) {
+  return setting.update != Update::read_only && !is_among(kReadAtStart, setting.name);
+}
+
+std::expected<ConfigList, std::string> check_broker_settings(const BrokerConfigs& now, const ConfigList& wanted,
                                                              bool one_broker) {
-  std::string_view base = key;
-  if (const std::string_view rest = listener_prefix_rest(key); !rest.empty()) base = rest;
-  const Setting* setting = find_broker_setting(base);
-  if (setting == nullptr) {
-    return std::unexpected(
-        fmt::format("Unknown broker config name: {}; the nearest is {}", key, nearest_broker_setting(key)));
+  KeyList fixed("Cannot update these configs dynamically");
+  KeyList per_listener("These security configs can be dynamically updated only per-listener using the listener prefix");
+  KeyList per_broker("Cannot update these configs at default cluster level, broker id must be specified");
+  for (const auto& [key, value] : wanted) {
+    const Setting* const setting = find_broker_setting(key);
+    if (setting != nullptr && !changes_at_run_time(*setting)) fixed.add(key);
+    if (is_among(kOfListeners, key)) per_listener.add(key);
+    const std::string_view rest = listener_prefix_rest(key);
+    const bool is_of_listener = !rest.empty() && !is_among(kAlsoOfAllBrokers, rest);
+    if (is_of_listener || (setting != nullptr && setting->update == Update::per_broker)) per_broker.add(key);
   }
-  if (setting->update == Update::read_only) {
-    return std::unexpected(fmt::format("Cannot update these configs dynamically: {}", key));
+  if (!fixed.empty()) return std::unexpected(fixed.text());
+  if (!per_listener.empty()) return std::unexpected(per_listener.text());
+  ConfigList normal;
+  for (const auto& [key, value] : wanted) {
+    const std::string_view rest = listener_prefix_rest(key);
+    const Setting* const setting = find_broker_setting(rest.empty() ? std::string_view(key) : rest);
+    if (setting == nullptr) {
+      normal.emplace_back(key, value);
+      continue;
+    }
+    auto sound = normal_value(*setting, value);
+    if (!sound) return std::unexpected(std::move(sound.error()));
+    normal.emplace_back(key, *std::move(sound));
   }
-  if (!one_broker && (setting->update == Update::per_broker || base != key)) {
-    return std::unexpected(fmt::format("Cannot update these configs for all brokers: {} is of one broker", key));
-  }
-  return normal_value(*setting, value);
+  if (!one_broker && !per_broker.empty()) return std::unexpected(per_broker.text());
+  if (auto sound = check_together(now, normal); !sound) return std::unexpected(std::move(sound.error()));
+  return normal;
 }
 
 std::span<const ServerSynonym> server_synonyms(std::string_view topic_key) {

@@ -9,11 +9,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "services/node/config.h"
 
 namespace tailrace::node {
+
+struct Setting;
 
 // Borrows all three; made where it is needed.
 struct BrokerConfigs {
@@ -39,9 +42,14 @@ std::string broker_value(const BrokerConfigs& configs, std::string_view key);
 std::optional<std::string> listener_value(const BrokerConfigs& configs, std::string_view listener,
                                           std::string_view key);
 
-// For a client that changes a broker's settings at run time: the value in normal form. `one_broker` is false for the
-// settings of all brokers. Errors (INVALID_REQUEST in Kafka): a key that may not be changed, or not there; a bad value.
-std::expected<std::string, std::string> check_broker_setting(std::string_view key, std::string_view value,
+// Whether a change at run time takes effect before the next start; of keys that this node uses.
+bool changes_at_run_time(const Setting& setting);
+
+// For a client that sets a broker's settings at run time (DynamicBrokerConfig): what it sets, in normal form; unknown
+// keys are taken as they are, for whoever reads them. `one_broker` is false for the settings of all brokers. Errors
+// (INVALID_REQUEST) in Kafka's words: keys that may not be changed, or not for all brokers; a bad value.
+using ConfigList = std::vector<std::pair<std::string, std::string>>;
+std::expected<ConfigList, std::string> check_broker_settings(const BrokerConfigs& now, const ConfigList& wanted,
                                                              bool one_broker);
 
 // A broker's keys for one topic setting; the first that is set counts, times its factor.

@@ -18,9 +18,30 @@ bool is_plain(char c) {
 }
 
 std::string encode_name(const QuotaName& name) {
-  if (!name.name) return std::string(kDefaultName);
+  return name.name ? encode_entity_name(*name.name) : std::string(kDefaultName);
+}
+
+std::optional<QuotaName> decode_name(std::string_view encoded) {
+  if (encoded == kDefaultName) return QuotaName{};
+  std::optional<std::string> name = decode_entity_name(encoded);
+  return name ? std::optional(QuotaName{std::move(name)}) : std::nullopt;
+}
+
+std::optional<double> number(const ConfigMap& values, std::string_view key) {
+  const auto at = values.find(key);
+  if (at == values.end()) return std::nullopt;
+  double value = 0;
+  const char* const last = at->second.data() + at->second.size();
+  const auto [end, error] = std::from_chars(at->second.data(), last, value);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string encode_entity_name(std::string_view name) {
   std::string encoded;
-  for (const char c : *name.name) {
+  for (const char c : name) {
     if (is_plain(c))
       encoded += c;
     else
@@ -29,8 +50,7 @@ std::string encode_name(const QuotaName& name) {
   return encoded;
 }
 
-std::optional<QuotaName> decode_name(std::string_view encoded) {
-  if (encoded == kDefaultName) return QuotaName{};
+std::optional<std::string> decode_entity_name(std::string_view encoded) {
   if (encoded.find('/') != std::string_view::npos) return std::nullopt;
   std::string name;
   for (std::size_t i = 0; i < encoded.size(); ++i) {
@@ -45,20 +65,8 @@ std::optional<QuotaName> decode_name(std::string_view encoded) {
     name += static_cast<char>(value);
     i += 2;
   }
-  return QuotaName{std::move(name)};
+  return name;
 }
-
-std::optional<double> number(const ConfigMap& values, std::string_view key) {
-  const auto at = values.find(key);
-  if (at == values.end()) return std::nullopt;
-  double value = 0;
-  const char* const last = at->second.data() + at->second.size();
-  const auto [end, error] = std::from_chars(at->second.data(), last, value);
-  if (error != std::errc{} || end != last) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 std::string quota_path(const QuotaEntity& entity) {
   if (entity.ip) return std::string(kIps) + encode_name(*entity.ip);

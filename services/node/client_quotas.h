@@ -36,8 +36,12 @@ struct ClientQuota {
   friend bool operator==(const ClientQuota&, const ClientQuota&) = default;
 };
 
+// Names as they stand in the tree (Kafka's Sanitizer): percent-encoded. nullopt: not such a name.
+std::string encode_entity_name(std::string_view name);
+std::optional<std::string> decode_entity_name(std::string_view encoded);
+
 // The entity's node below /config in Kafka 3.x's tree: "users/NAME", "users/NAME/clients/NAME", "clients/NAME",
-// "ips/NAME"; names are percent-encoded, "<default>" is the default (Kafka's Sanitizer).
+// "ips/NAME"; "<default>" stands for the default.
 std::string quota_path(const QuotaEntity& entity);
 // nullopt: not such a path.
 std::optional<QuotaEntity> parse_quota_path(std::string_view path);

@@ -98,11 +98,30 @@ std::vector<ConfigRow> describe_all_brokers(const ConfigMap& of_all_brokers) {
     row.name = key;
     row.sensitive = is_sensitive(setting);
     row.type = setting == nullptr ? SettingType::unknown : setting->type;
-    row.read_only = setting == nullptr || setting->update == Update::read_only;
+    const Setting* own = find_broker_setting(key);
+    row.read_only = own == nullptr || own->update == Update::read_only;
     row.source = ConfigOrigin::all_brokers;
     if (!row.sensitive) row.value = value;
     row.synonyms.push_back({key, row.value, ConfigOrigin::all_brokers});
     row.documentation = setting == nullptr ? nullptr : setting->doc;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<ConfigRow> describe_client_metrics(const ConfigMap& settings) {
+  std::vector<ConfigRow> rows;
+  for (const Setting& setting : client_metrics_settings()) {
+    ConfigRow row;
+    row.name = setting.name;
+    row.value = setting.default_value;
+    row.type = setting.type;
+    row.documentation = setting.doc;
+    if (const auto at = settings.find(row.name); at != settings.end()) {
+      row.value = at->second;
+      row.source = ConfigOrigin::client_metrics;
+      row.synonyms.push_back({row.name, row.value, row.source});
+    }
     rows.push_back(std::move(row));
   }
   return rows;

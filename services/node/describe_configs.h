@@ -15,11 +15,12 @@ namespace tailrace::node {
 // The numbers of DescribeConfigs.
 enum class ConfigOrigin : std::int8_t {
   unknown = 0,
-  topic = 1,          // DYNAMIC_TOPIC_CONFIG
-  this_broker = 2,    // DYNAMIC_BROKER_CONFIG
-  all_brokers = 3,    // DYNAMIC_DEFAULT_BROKER_CONFIG
-  fixed = 4,          // STATIC_BROKER_CONFIG
-  default_value = 5,  // DEFAULT_CONFIG
+  topic = 1,           // DYNAMIC_TOPIC_CONFIG
+  this_broker = 2,     // DYNAMIC_BROKER_CONFIG
+  all_brokers = 3,     // DYNAMIC_DEFAULT_BROKER_CONFIG
+  fixed = 4,           // STATIC_BROKER_CONFIG
+  default_value = 5,   // DEFAULT_CONFIG
+  client_metrics = 7,  // DYNAMIC_CLIENT_METRICS_CONFIG
 };
 
 struct ConfigSynonym {
@@ -43,6 +44,8 @@ struct ConfigRow {
 std::vector<ConfigRow> describe_broker(const BrokerConfigs& broker, BrokerId broker_id);
 // The dynamic settings of all brokers (resource name ""): only what is set.
 std::vector<ConfigRow> describe_all_brokers(const ConfigMap& of_all_brokers);
+// A subscription to the metrics of clients; one that nobody made has the defaults.
+std::vector<ConfigRow> describe_client_metrics(const ConfigMap& settings);
 std::vector<ConfigRow> describe_topic(const BrokerConfigs& broker, const ConfigMap& overrides);
 
 }  // namespace tailrace::node

@@ -53,34 +53,36 @@ std::string spaced(std::string_view choices) {
   return out;
 }
 
-const char* type_text(SettingType type) {
+// Kafka's name of a type, as its parser says it.
+const char* type_name(SettingType type) {
   switch (type) {
-    case SettingType::boolean:
-      return "true or false";
     case SettingType::int32:
-      return "a whole number of 32 bits";
+      return "INT";
     case SettingType::int16:
-      return "a whole number of 16 bits";
+      return "SHORT";
     case SettingType::int64:
-      return "a whole number of 64 bits";
+      return "LONG";
     case SettingType::float64:
-      return "a number";
+      return "DOUBLE";
+    case SettingType::boolean:
     case SettingType::list:
-      return "a list separated by commas";
     case SettingType::string:
     case SettingType::class_name:
     case SettingType::password:
     case SettingType::unknown:
-      return "text";
+      break;
   }
-  return "text";
+  return "STRING";
 }
 
-std::unexpected<std::string> refuse(const Setting& setting, std::string_view value) {
-  const std::string allowed = allowed_text(setting);
+// In Kafka's words (ConfigException), which tools show to people.
+std::unexpected<std::string> refuse(const Setting& setting, std::string_view value, const std::string& why) {
   const std::string_view shown = setting.type == SettingType::password ? "[hidden]" : value;
-  return std::unexpected(fmt::format("Invalid value {} for configuration {}: must be {}{}{}", shown, setting.name,
-                                     type_text(setting.type), allowed.empty() ? "" : ", ", allowed));
+  return std::unexpected(fmt::format("Invalid value {} for configuration {}: {}", shown, setting.name, why));
+}
+
+std::unexpected<std::string> refuse_type(const Setting& setting, std::string_view value) {
+  return refuse(setting, value, fmt::format("Not a number of type {}", type_name(setting.type)));
 }
 
 bool equal_any_case(std::string_view a, std::string_view b) {
@@ -136,35 +138,56 @@ bool is_replica_list(std::string_view value) {
 
 std::expected<std::string, std::string> normal_integer(const Setting& setting, std::string_view value) {
   std::int64_t number = 0;
-  if (!parse_number(value, number)) return refuse(setting, value);
-  if (setting.type == SettingType::int32 && (number < INT32_MIN || number > INT32_MAX)) return refuse(setting, value);
-  if (setting.type == SettingType::int16 && (number < INT16_MIN || number > INT16_MAX)) return refuse(setting, value);
+  if (!parse_number(value, number)) return refuse_type(setting, value);
+  if (setting.type == SettingType::int32 && (number < INT32_MIN || number > INT32_MAX))
+    return refuse_type(setting, value);
+  if (setting.type == SettingType::int16 && (number < INT16_MIN || number > INT16_MAX))
+    return refuse_type(setting, value);
   const Allowed& allowed = setting.allowed;
-  const bool inside = number >= allowed.min && number <= allowed.max;
-  if (allowed.kind == Allowed::Kind::range && !inside && !(allowed.or_minus_one && number == -1)) {
-    return refuse(setting, value);
+  if (allowed.kind == Allowed::Kind::range && !(allowed.or_minus_one && number == -1)) {
+    const std::string shown = std::to_string(number);
+    const bool inside = number >= allowed.min && number <= allowed.max;
+    if (!inside && allowed.or_minus_one) {
+      return refuse(setting, shown,
+                    fmt::format("Value must be between {} and {} or equal to -1", allowed.min, allowed.max));
+    }
+    if (number < allowed.min) return refuse(setting, shown, fmt::format("Value must be at least {}", allowed.min));
+    if (number > allowed.max) return refuse(setting, shown, fmt::format("Value must be no more than {}", allowed.max));
   }
   return std::to_string(number);
 }
 
 std::expected<std::string, std::string> normal_real(const Setting& setting, std::string_view value) {
   double number = 0;
-  if (!parse_number(value, number) || std::isnan(number)) return refuse(setting, value);
+  if (!parse_number(value, number) || std::isnan(number)) return refuse_type(setting, value);
   const Allowed& allowed = setting.allowed;
-  if (allowed.kind == Allowed::Kind::real_range && (number < allowed.real_min || number > allowed.real_max)) {
-    return refuse(setting, value);
+  if (allowed.kind == Allowed::Kind::real_range && number < allowed.real_min) {
+    return refuse(setting, java_double(number), fmt::format("Value must be at least {}", allowed.real_min));
+  }
+  if (allowed.kind == Allowed::Kind::real_range && number > allowed.real_max) {
+    return refuse(setting, java_double(number), fmt::format("Value must be no more than {}", allowed.real_max));
   }
   return java_double(number);
 }
 
 std::expected<std::string, std::string> normal_list(const Setting& setting, std::string_view value) {
-  if (setting.allowed.kind == Allowed::Kind::replicas && !is_replica_list(value)) return refuse(setting, value);
+  if (setting.allowed.kind == Allowed::Kind::replicas && !is_replica_list(value)) {
+    return refuse(setting, fmt::format("[{}]", value),
+                  fmt::format("{} must be the literal '*' or a list of replicas in the following format: "
+                              "[partitionId]:[brokerId],[partitionId]:[brokerId],...",
+                              setting.name));
+  }
   std::string joined;
   bool first = true;
-  for (std::string_view entry : split_list(value)) {
+  std::vector<std::string_view> entries = split_list(value);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::string_view entry = entries[i];
     if (setting.allowed.kind == Allowed::Kind::list_of && !among(entry, setting.allowed.choices, false)) {
-      return refuse(setting, value);
+      return refuse(setting, entry, "String must be one of: " + spaced(setting.allowed.choices));
     }
+    // A choice is made once, however often it is named.
+    const auto before = entries.begin() + static_cast<std::ptrdiff_t>(i);
+    if (setting.allowed.kind == Allowed::Kind::list_of && std::find(entries.begin(), before, entry) != before) continue;
     if (!first) joined += ',';
     first = false;
     joined += entry;
@@ -175,13 +198,13 @@ std::expected<std::string, std::string> normal_list(const Setting& setting, std:
 std::expected<std::string, std::string> normal_text(const Setting& setting, std::string_view value) {
   switch (setting.allowed.kind) {
     case Allowed::Kind::one_of:
-      if (!among(value, setting.allowed.choices, false)) return refuse(setting, value);
-      break;
+      if (among(value, setting.allowed.choices, false)) break;
+      return refuse(setting, value, "String must be one of: " + spaced(setting.allowed.choices));
     case Allowed::Kind::one_of_any_case:
-      if (!among(value, setting.allowed.choices, true)) return refuse(setting, value);
-      break;
+      if (among(value, setting.allowed.choices, true)) break;
+      return refuse(setting, value, "String must be one of (case insensitive): " + spaced(setting.allowed.choices));
     case Allowed::Kind::not_empty:
-      if (value.empty()) return refuse(setting, value);
+      if (value.empty()) return refuse(setting, value, "String must be non-empty");
       break;
     case Allowed::Kind::anything:
     case Allowed::Kind::range:
@@ -197,6 +220,7 @@ std::expected<std::string, std::string> normal_text(const Setting& setting, std:
 
 const Setting* find_broker_setting(std::string_view name) { return find(broker_settings(), name); }
 const Setting* find_topic_setting(std::string_view name) { return find(topic_settings(), name); }
+const Setting* find_client_metrics_setting(std::string_view name) { return find(client_metrics_settings(), name); }
 
 std::string listener_prefix(std::string_view listener) {
   std::string prefix = "listener.name.";
@@ -270,7 +294,7 @@ std::expected<std::string, std::string> normal_value(const Setting& setting, std
     case SettingType::boolean:
       if (equal_any_case(value, "true")) return "true";
       if (equal_any_case(value, "false")) return "false";
-      return refuse(setting, value);
+      return refuse(setting, value, "Expected value to be either true or false");
     case SettingType::int16:
     case SettingType::int32:
     case SettingType::int64:

@@ -82,8 +82,10 @@ struct Setting {
 
 std::span<const Setting> broker_settings();                 // sorted by name
 std::span<const Setting> topic_settings();                  // sorted by name
+std::span<const Setting> client_metrics_settings();         // of a subscription (KIP-714), sorted by name
 const Setting* find_broker_setting(std::string_view name);  // nullptr: nobody has it
 const Setting* find_topic_setting(std::string_view name);
+const Setting* find_client_metrics_setting(std::string_view name);
 
 // The rest of `listener.name.NAME.REST`, empty for other keys. Kafka takes any setting of a listener under this prefix,
 // and plug-ins read keys of their own there.
@@ -101,7 +103,7 @@ std::string_view nearest_topic_setting(std::string_view name);
 std::string allowed_text(const Setting& setting);
 
 // `value` in the form in which DescribeConfigs shows it (spaces cut, numbers and booleans in their plain form), or why
-// it is not allowed: names key, value and what is.
+// it is not allowed, in Kafka's words: names key, value and what is.
 std::expected<std::string, std::string> normal_value(const Setting& setting, std::string_view value);
 
 // Values that passed normal_value, by type.

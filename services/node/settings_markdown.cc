@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "services/node/broker_configs.h"
 #include "services/node/settings.h"
 
 namespace tailrace::node {
@@ -41,6 +42,16 @@ std::string default_text(const Setting& setting) {
   return fmt::format("`{}`", setting.default_value);
 }
 
+void add_used_of_node(std::string& out) {
+  out += "| key | type | default | allowed | changed | meaning |\n|---|---|---|---|---|---|\n";
+  for (const Setting& setting : broker_settings()) {
+    if (setting.doc == nullptr) continue;
+    out +=
+        fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", setting.name, type_name(setting.type), default_text(setting),
+                    allowed_text(setting), changes_at_run_time(setting) ? "at run time" : "at the start", setting.doc);
+  }
+}
+
 void add_used(std::string& out, std::span<const Setting> settings) {
   out += "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
   for (const Setting& setting : settings) {
@@ -65,12 +76,21 @@ std::string settings_markdown() {
       "A node reads one `server.properties` in Kafka's format (`--config FILE`); `--data DIR` stands for `log.dirs`,\n"
       "`--listen HOST:PORT` for `listeners`, and `--set KEY=VALUE` goes before all of them. Without a file the node\n"
       "listens on 127.0.0.1:9092. A key that nobody has is an error that names the nearest key; keys that Kafka has\n"
-      "and Tailrace does not use are accepted and listed once at the start. Topics are given their settings when they\n"
-      "are created and keep them; what a topic does not say, the node's settings say.\n\n"
+      "and Tailrace does not use are accepted and listed once at the start.\n\n"
+      "Clients (`kafka-configs`, admin APIs) change settings of topics, of a node and of all nodes while it runs. A "
+      "change\n"
+      "is on disk before it is answered, and the same client's next request is served by it. It goes before what\n"
+      "`server.properties` says; what a topic does not say, the node's settings say. The column `changed` says which "
+      "keys\n"
+      "of a node this is true of; a change of the others is refused. Keys without effect that Kafka lets one change "
+      "are\n"
+      "stored and described, and nothing else.\n\n"
       "## Settings of a node\n\n";
-  add_used(out, broker_settings());
+  add_used_of_node(out);
   out += "\n## Settings of a topic\n\n";
   add_used(out, topic_settings());
+  out += "\n## Settings of a subscription to client metrics\n\n";
+  add_used(out, client_metrics_settings());
   out += "\n## Keys of Kafka's that have no effect\n\nOf a node:\n\n";
   add_unused(out, broker_settings());
   out += "\nOf a topic:\n\n";

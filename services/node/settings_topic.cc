@@ -1,4 +1,4 @@
-// The keys that a topic can be given. Sorted by name.
+// The keys that a topic, and those that a subscription to the metrics of clients can be given. Sorted by name.
 // Defaults are those of Kafka 4.4, ranges the wider of 4.4 and 3.9. A key with a text is one that we use; the others
 // are Kafka's, and here so that a file written for Kafka is understood (settings.h).
 #include "services/node/settings.h"
@@ -78,8 +78,20 @@ constexpr Setting kTopicSettings[] = {
     // clang-format on
 };
 
+constexpr Setting kClientMetricsSettings[] = {
+    // clang-format off
+    {"interval.ms", int32, "300000", anything(), read_only, kKafka,
+     "How often clients of the subscription send what they measure."},
+    {"match", list, "", anything(), read_only, kKafka,
+     "Which clients the subscription is for: PARAMETER=PATTERN, all of which must match; empty: all."},
+    {"metrics", list, "", anything(), read_only, kKafka,
+     "Prefixes of the names of metrics to send; * is all of them, empty none."},
+    // clang-format on
+};
+
 }  // namespace
 
 std::span<const Setting> topic_settings() { return kTopicSettings; }
+std::span<const Setting> client_metrics_settings() { return kClientMetricsSettings; }
 
 }  // namespace tailrace::node

@@ -1,5 +1,6 @@
 #include "services/node/topic_config.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -132,6 +133,27 @@ ConfigMap topic_values(const BrokerConfigs& broker, const ConfigMap& overrides) 
     }
   }
   return values;
+}
+
+std::string topic_name_fault(std::string_view name) {
+  constexpr std::size_t kNameMax = 249;
+  const auto is_sound = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  };
+  if (name.empty()) return "Topic name is invalid: the empty string is not allowed";
+  if (name == "." || name == "..") return fmt::format("Topic name is invalid: '{}' is not allowed", name);
+  if (name.size() > kNameMax) {
+    return fmt::format("Topic name is invalid: the length of '{}' is longer than the max allowed length {}", name,
+                       kNameMax);
+  }
+  if (!std::ranges::all_of(name, is_sound)) {
+    return fmt::format(
+        "Topic name is invalid: '{}' contains one or more characters other than ASCII alphanumerics, "
+        "'.', '_' and '-'",
+        name);
+  }
+  return {};
 }
 
 std::expected<std::string, std::string> check_topic_setting(std::string_view key, std::string_view value) {

@@ -52,6 +52,10 @@ std::string topic_value(const BrokerConfigs& broker, const ConfigMap& overrides,
 // All of them, by key; keys without a value are left out.
 ConfigMap topic_values(const BrokerConfigs& broker, const ConfigMap& overrides);
 
+// KIP-4's rules for names: at most 249 of [a-zA-Z0-9._-], not "." or "..". What is wrong in Kafka's words, "" if
+// nothing.
+std::string topic_name_fault(std::string_view name);
+
 // For a client that sets a topic's settings. Answers the value in normal form; errors (INVALID_CONFIG) name what is
 // wrong.
 std::expected<std::string, std::string> check_topic_setting(std::string_view key, std::string_view value);

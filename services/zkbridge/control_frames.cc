@@ -10,6 +10,7 @@
 #include "services/kafka/messages/leader_and_isr.h"
 #include "services/kafka/messages/stop_replica.h"
 #include "services/kafka/messages/update_metadata.h"
+#include "services/zkbridge/quota_plans.h"
 
 namespace tailrace::zkbridge {
 namespace {
@@ -41,7 +42,8 @@ const BrokerEndpoint* inter_broker_endpoint(const Broker& broker) {
 }
 
 kafka::ConfigImage::Entity entity(std::int8_t type, std::string_view name, const node::ConfigMap& configs) {
-  kafka::ConfigImage::Entity entity{.type = type, .name = name == kAllBrokers ? std::string_view() : name};
+  const bool is_default = type == kafka::kBrokerEntity && name == kAllBrokers;
+  kafka::ConfigImage::Entity entity{.type = type, .name = is_default ? std::string_view() : name};
   for (const auto& [key, value] : configs) entity.entries.push_back({.key = key, .value = value});
   return entity;
 }
@@ -158,18 +160,21 @@ kafka::Buffer whole_config_image(const Cluster& cluster) {
   for (const auto& [name, configs] : cluster.broker_configs) {
     image.entities.push_back(entity(kafka::kBrokerEntity, name, configs));
   }
+  for (const auto& [name, configs] : cluster.client_metrics) {
+    image.entities.push_back(entity(kafka::kClientMetricsEntity, name, configs));
+  }
+  std::vector<node::ConfigMap> quotas;  // what the image's views point into
+  quotas.reserve(cluster.client_configs.size());
+  for (const auto& [path, configs] : cluster.client_configs) {
+    image.entities.push_back(entity(kafka::kQuotaEntity, path, quotas.emplace_back(only_quotas(configs))));
+  }
   return encode_image(image);
 }
 
-kafka::Buffer topic_config_image(std::string_view name, const node::ConfigMap& configs) {
+kafka::Buffer config_image(std::int8_t type, std::string_view name, const node::ConfigMap& configs) {
   kafka::ConfigImage image;
-  image.entities.push_back(entity(kafka::kTopicEntity, name, configs));
-  return encode_image(image);
-}
-
-kafka::Buffer broker_config_image(std::string_view name, const node::ConfigMap& configs) {
-  kafka::ConfigImage image;
-  image.entities.push_back(entity(kafka::kBrokerEntity, name, configs));
+  const node::ConfigMap quotas = type == kafka::kQuotaEntity ? only_quotas(configs) : node::ConfigMap{};
+  image.entities.push_back(entity(type, name, type == kafka::kQuotaEntity ? quotas : configs));
   return encode_image(image);
 }
 

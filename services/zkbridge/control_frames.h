@@ -33,10 +33,9 @@ kafka::Buffer update_metadata_frame(const Cluster& cluster, const Sender& sender
 // The receiver stops the partitions and deletes their data.
 kafka::Buffer stop_replica_frame(const Cluster& cluster, const Sender& sender, std::span<const Mention> topics);
 
-// Settings of every topic and broker.
+// Settings of everything that has some.
 kafka::Buffer whole_config_image(const Cluster& cluster);
-kafka::Buffer topic_config_image(std::string_view name, const node::ConfigMap& configs);
-// `name` is a broker's id or kAllBrokers.
-kafka::Buffer broker_config_image(std::string_view name, const node::ConfigMap& configs);
+// `type`: kafka::kTopicEntity and its kin; `name` of a broker: its id or kAllBrokers.
+kafka::Buffer config_image(std::int8_t type, std::string_view name, const node::ConfigMap& configs);
 
 }  // namespace tailrace::zkbridge

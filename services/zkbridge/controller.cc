@@ -118,6 +118,8 @@ void Controller::load(const std::vector<TreeNode>& tree) {
   loaded_paths_.clear();
   registered_nodes_.clear();
   deletions_.clear();
+  config_paths_.clear();
+  config_changes_.clear();
   for (const TreeNode& node : tree) load_node(node);
   for (auto& [name, topic] : cluster_.topics) {
     if (!topic.id.is_zero()) cluster_.topic_names[topic.id] = name;
@@ -166,9 +168,8 @@ void Controller::load_node(const TreeNode& node) {
     if (topic == cluster_.topics.end()) return;
     topic->second.has_config_node = true;
     if (auto configs = znodes::parse_config(data)) topic->second.configs = std::move(*configs);
-  } else if (const std::string_view of_broker = child_of(znodes::kBrokerConfigs, path); !of_broker.empty()) {
-    if (auto configs = znodes::parse_config(data))
-      cluster_.broker_configs[std::string(of_broker)] = std::move(*configs);
+  } else if (path.starts_with("/config/")) {
+    load_config(node);
   } else if (const std::string_view deleted = child_of(znodes::kDeletions, path); !deleted.empty()) {
     deletions_[std::string(deleted)].is_in_store = true;
   }
@@ -654,13 +655,27 @@ Effects Controller::on_forward(ClientId client, std::uint64_t number, Bytes fram
   }
   const Bytes body = frame.subspan(body_at);
   const std::int16_t key = header.api_key;
-  AdminRequest request{client, number, key, header.api_version, header.correlation_id, moment.now, {}};
+  AdminRequest request{client, number, key, header.api_version, header.correlation_id, moment.now, {}, {}};
   if (key == kafka::api_key::kCreateTopics) {
     create_topics(std::move(request), body);
   } else if (key == kafka::api_key::kDeleteTopics) {
     delete_topics(std::move(request), body);
   } else if (key == kafka::api_key::kCreatePartitions) {
     create_partitions(std::move(request), body);
+  } else if (key == kafka::api_key::kAlterConfigs || key == kafka::api_key::kIncrementalAlterConfigs ||
+             key == kafka::api_key::kAlterClientQuotas) {
+    take_alteration(std::move(request), body);
+    go_on_altering(moment);
+  } else if (key == kafka::api_key::kDescribeClientQuotas) {
+    describe_quotas(request, body);
+  } else if (key == kafka::api_key::kListConfigResources) {
+    list_config_resources(request, body);
+  } else if (key == kafka::api_key::kAlterPartitionReassignments) {
+    alter_reassignments(request, body);
+  } else if (key == kafka::api_key::kListPartitionReassignments) {
+    list_reassignments(request, body);
+  } else if (key == kafka::api_key::kElectLeaders) {
+    elect_leaders(request, body);
   } else if (key == kafka::api_key::kAllocateProducerIds) {
     allocate_producer_ids({client, number, header.api_version, header.correlation_id}, body);
   } else {

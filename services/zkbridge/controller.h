@@ -26,8 +26,10 @@
 #include "services/node/config.h"
 #include "services/node/control.h"
 #include "services/zkbridge/cluster.h"
+#include "services/zkbridge/config_plans.h"
 #include "services/zkbridge/control_frames.h"
 #include "services/zkbridge/found.h"
+#include "services/zkbridge/quota_plans.h"
 #include "services/zkbridge/store.h"
 #include "services/zkbridge/topic_plans.h"
 
@@ -102,6 +104,7 @@ class Controller {
     kafka::ErrorCode code = kafka::ErrorCode::NONE;
     std::optional<std::string> message;
     bool is_decided = false;
+    bool is_left_out = false;  // said with another outcome
     std::int32_t partitions = -1;
     std::int16_t replication_factor = -1;
     node::ConfigMap configs;  // the topic's own, as created
@@ -114,6 +117,7 @@ class Controller {
     std::int32_t correlation_id = 0;
     Instant deadline;
     std::vector<Outcome> outcomes;
+    std::vector<std::byte> body;  // of alterations, whose answers repeat what was asked
   };
   struct OutcomeRef {
     std::uint64_t request = 0;
@@ -157,8 +161,21 @@ class Controller {
   struct TakeProducerIds {
     std::int64_t first = 0;
   };
-  using Step = std::variant<Load, Prepare, Elect, AwaitElection, TakeIn, Register, Unregister, MakeTopic, Grow,
-                            IntendDeletion, ListDeleted, FinishDeletion, MoveLeaders, TakeProducerIds>;
+  struct ConfigEntity {
+    std::int8_t type = 0;  // kafka::kTopicEntity and its kin
+    std::string name;      // of a broker: its id or kAllBrokers; of quotas: node::quota_path
+  };
+  struct StoreConfig {
+    ConfigEntity entity;
+    node::ConfigMap configs;
+    OutcomeRef outcome;
+    std::vector<std::string> made;  // paths
+    std::vector<std::string> removed;
+  };
+  struct ForgetConfigChange {};
+  using Step =
+      std::variant<Load, Prepare, Elect, AwaitElection, TakeIn, Register, Unregister, MakeTopic, Grow, IntendDeletion,
+                   ListDeleted, FinishDeletion, MoveLeaders, TakeProducerIds, StoreConfig, ForgetConfigChange>;
 
   // Partitions that clients may hear of when their brokers have them.
   struct Announcement {
@@ -182,6 +199,16 @@ class Controller {
     std::int16_t key = 0;
     bool is_whole = false;
     std::set<std::string, std::less<>> topics;
+  };
+  // A request that changes settings or quotas, as far as it was carried out. What it wants borrows from `body`.
+  struct Alteration {
+    std::uint64_t request = 0;
+    std::vector<std::byte> body;
+    kafka::AlterClientQuotasRequest quotas;
+    std::vector<QuotaWish> quota_wishes;
+    std::vector<ConfigWish> config_wishes;
+    bool validate_only = false;
+    std::size_t next = 0;  // of its outcomes
   };
   struct ProducerIdsRequest {
     ClientId client = 0;
@@ -207,6 +234,8 @@ class Controller {
   void on_step(const FinishDeletion& step, StoreResult& result, const Moment& moment);
   void on_step(const MoveLeaders& step, StoreResult& result, const Moment& moment);
   void on_step(const TakeProducerIds& step, StoreResult& result, const Moment& moment);
+  void on_step(StoreConfig& step, StoreResult& result, const Moment& moment);
+  void on_step(const ForgetConfigChange& step, StoreResult& result, const Moment& moment);
   bool went_wrong(const StoreResult& result, const char* doing);
 
   // Becoming the controller.
@@ -241,6 +270,26 @@ class Controller {
   void on_leader_and_isr_reply(const Control& control, std::uint64_t number, Bytes body, std::int16_t version);
   void on_stop_replica_reply(const Control& control, Bytes body, std::int16_t version);
 
+  // Settings and quotas: one entity after the other, each a change of its own.
+  void take_alteration(AdminRequest request, Bytes body);
+  void go_on_altering(const Moment& moment);
+  void alter_config(const ConfigWish& wish, bool validate_only, OutcomeRef outcome);
+  void alter_quota(const QuotaWish& wish, bool validate_only, OutcomeRef outcome);
+  void store_config(ConfigEntity entity, node::ConfigMap configs, OutcomeRef outcome);
+  std::vector<Operation> config_operations(StoreConfig& step);
+  void apply_config(StoreConfig& step);
+  void forget_config_changes(const Moment& moment);
+  void load_config(const TreeNode& node);
+  [[nodiscard]] node::ConfigMap configs_of(const ConfigEntity& entity) const;
+  kafka::Buffer answer_alteration(const AdminRequest& request) const;
+  void describe_quotas(const AdminRequest& request, Bytes body);
+  void list_config_resources(const AdminRequest& request, Bytes body);
+
+  // Replicas and leaders, as far as a node on its own has a choice.
+  void alter_reassignments(const AdminRequest& request, Bytes body);
+  void list_reassignments(const AdminRequest& request, Bytes body);
+  void elect_leaders(const AdminRequest& request, Bytes body);
+
   // Producer ids.
   void allocate_producer_ids(const ProducerIdsRequest& request, Bytes body);
   void take_producer_ids();
@@ -253,6 +302,7 @@ class Controller {
   void answer_if_decided(std::uint64_t id);
   kafka::Buffer answer(const AdminRequest& request) const;
   void refuse_frame(ClientId client, std::uint64_t number);
+  void reply(const AdminRequest& request, kafka::Buffer frame);
   void note(std::string text) { effects_.notes.push_back(std::move(text)); }
   Effects take() { return std::exchange(effects_, {}); }
   [[nodiscard]] node::BrokerConfigs broker_configs() const;
@@ -276,6 +326,10 @@ class Controller {
   std::map<std::uint64_t, AdminRequest> requests_;
   std::vector<Announcement> announcements_;
   std::map<std::string, Deletion, std::less<>> deletions_;
+  std::deque<Alteration> alterations_;                              // the first is being carried out
+  std::size_t configs_storing_ = 0;                                 // changes of settings that the store was asked for
+  std::set<std::string, std::less<>> config_paths_;                 // nodes of settings, topics' left out
+  std::deque<std::pair<std::string, TimestampMs>> config_changes_;  // notices in the store and when they were made
   std::deque<ProducerIdsRequest> producer_id_requests_;
   std::size_t producer_ids_taking_ = 0;  // of the requests in front, how many the store is asked for
 };

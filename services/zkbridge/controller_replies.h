@@ -1,4 +1,5 @@
-// Response frames as they go back to the process that forwarded a request: header and body, without the size. PURE.
+// What clients are answered where no Kafka has words for it, and response frames as they go back to the process that
+// forwarded a request: header and body, without the size. PURE.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,9 @@
 #include "services/kafka/codec.h"
 
 namespace tailrace::zkbridge {
+
+constexpr const char* kDiskFull = "The metadata could not be written: the disk is full.";
+constexpr const char* kNotActive = "The controller of this node is not ready.";
 
 template <class M>
 kafka::Buffer response_frame(const M& message, std::int16_t key, std::int16_t version, std::int32_t correlation_id) {

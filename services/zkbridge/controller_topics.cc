@@ -1,6 +1,8 @@
 // The controller's half that makes, enlarges and deletes topics (controller.h).
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -9,6 +11,7 @@
 #include "services/kafka/messages/create_partitions.h"
 #include "services/kafka/messages/create_topics.h"
 #include "services/kafka/messages/delete_topics.h"
+#include "services/kafka/messages/internal.h"
 #include "services/kafka/messages/leader_and_isr.h"
 #include "services/kafka/messages/stop_replica.h"
 #include "services/node/describe_configs.h"
@@ -23,8 +26,6 @@ namespace {
 using kafka::ErrorCode;
 
 constexpr Duration kDeletionRetry = std::chrono::seconds(1);
-constexpr const char* kDiskFull = "The metadata could not be written: the disk is full.";
-constexpr const char* kNotActive = "The controller of this node is not ready.";
 constexpr const char* kUnknownTopic = "This server does not host this topic-partition.";
 
 // How often each name comes in a request; Kafka answers repeated ones once, with an error.
@@ -62,14 +63,20 @@ void Controller::answer_if_decided(std::uint64_t id) {
   if (at == requests_.end()) return;
   const AdminRequest& request = at->second;
   if (!std::ranges::all_of(request.outcomes, &Outcome::is_decided)) return;
-  effects_.messages.push_back({request.client, node::ControlType::forward_reply, request.number, answer(request)});
+  reply(request, answer(request));
   requests_.erase(at);
 }
 
+void Controller::reply(const AdminRequest& request, kafka::Buffer frame) {
+  effects_.messages.push_back({request.client, node::ControlType::forward_reply, request.number, std::move(frame)});
+}
+
 kafka::Buffer Controller::answer(const AdminRequest& request) const {
+  if (!request.body.empty()) return answer_alteration(request);
   if (request.key == kafka::api_key::kDeleteTopics) {
     kafka::DeleteTopicsResponse response;
     for (const Outcome& outcome : request.outcomes) {
+      if (outcome.is_left_out) continue;
       auto& result = response.responses.emplace_back();
       if (!outcome.names_nothing) result.name = outcome.name;
       result.topic_id = outcome.id;
@@ -130,10 +137,18 @@ void Controller::create_topics(AdminRequest request, Bytes body) {
     counts[wish.name] = 0;
   }
   const std::uint64_t id = keep(std::move(request), asked->timeout_ms);
-  std::size_t made = 0;
+  // A request that asks for too much is refused whole.
+  std::int64_t partitions = 0;
+  for (const Message::CreatableTopic* const wish : wishes) {
+    if (wish != nullptr) partitions += partitions_wished(broker_configs(), *wish);
+  }
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     if (phase_ != Phase::active) {
       decide({id, i}, ErrorCode::NOT_CONTROLLER, kNotActive);
+      continue;
+    }
+    if (partitions > kNewPartitionsMax) {
+      decide({id, i}, ErrorCode::POLICY_VIOLATION, "Excessively large number of partitions per request.");
       continue;
     }
     if (wishes[i] == nullptr) {
@@ -141,10 +156,6 @@ void Controller::create_topics(AdminRequest request, Bytes body) {
       continue;
     }
     auto topic = plan_topic(cluster_, broker_configs(), *wishes[i], options_.chance);
-    if (topic && (made += topic->partitions.size()) > static_cast<std::size_t>(kNewPartitionsMax)) {
-      topic =
-          std::unexpected(Refusal{ErrorCode::POLICY_VIOLATION, "Excessively large number of partitions per request."});
-    }
     if (!topic) {
       decide({id, i}, topic.error().code, topic.error().message);
       continue;
@@ -190,7 +201,7 @@ void Controller::on_step(const MakeTopic& step, StoreResult& result, const Momen
   }
   note(fmt::format("topic_created name={} partitions={} id={}", step.name, numbers.size(), topic.id.text()));
   // Settings first: the logs are made with them.
-  if (!topic.configs.empty()) send_config(topic_config_image(step.name, topic.configs));
+  if (!topic.configs.empty()) send_config(config_image(kafka::kTopicEntity, step.name, topic.configs));
   announce(step.name, std::move(numbers), step.outcome);
 }
 
@@ -362,6 +373,11 @@ void Controller::delete_topics(AdminRequest request, Bytes body) {
   std::vector<Message::DeleteTopicState> wishes = asked->topics;
   for (const std::string_view name : asked->topic_names) wishes.push_back({.name = name});
   const bool by_state = request.version >= 6;
+  // What is named twice is answered once, and not deleted: nobody knows what was meant.
+  std::map<std::pair<std::optional<std::string_view>, Uuid>, int> counts;
+  for (const auto& wish : wishes) ++counts[{wish.name, wish.topic_id}];
+  std::set<std::pair<std::optional<std::string_view>, Uuid>> seen;
+  std::erase_if(wishes, [&](const auto& wish) { return !seen.insert({wish.name, wish.topic_id}).second; });
   for (const auto& wish : wishes) {
     Outcome& outcome = request.outcomes.emplace_back();
     outcome.names_nothing = !wish.name.has_value();
@@ -372,7 +388,6 @@ void Controller::delete_topics(AdminRequest request, Bytes body) {
   if (wishes.empty()) return answer_if_decided(id);
   const std::int16_t version = requests_[id].version;
 
-  std::map<std::string, std::size_t, std::less<>> wished;  // by name; the first outcome
   std::vector<std::string> names(wishes.size());
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     Outcome& outcome = requests_[id].outcomes[i];
@@ -381,6 +396,7 @@ void Controller::delete_topics(AdminRequest request, Bytes body) {
       outcome.message = std::move(message);
       outcome.is_decided = true;
     };
+    const bool is_repeated = counts[{wishes[i].name, wishes[i].topic_id}] > 1;
     if (phase_ != Phase::active) {
       undecided(ErrorCode::NOT_CONTROLLER, kNotActive);
     } else if (!options_.config->boolean("delete.topic.enable")) {
@@ -390,6 +406,8 @@ void Controller::delete_topics(AdminRequest request, Bytes body) {
       undecided(ErrorCode::INVALID_REQUEST, "You may not specify both topic name and topic id.");
     } else if (by_state && !wishes[i].name && wishes[i].topic_id.is_zero()) {
       undecided(ErrorCode::INVALID_REQUEST, "Neither topic name nor id were specified.");
+    } else if (is_repeated) {
+      undecided(ErrorCode::INVALID_REQUEST, wishes[i].name ? "Duplicate topic name." : "Duplicate topic id.");
     } else if (!wishes[i].name) {
       const auto name = cluster_.topic_names.find(wishes[i].topic_id);
       if (name == cluster_.topic_names.end()) {
@@ -408,15 +426,17 @@ void Controller::delete_topics(AdminRequest request, Bytes body) {
       }
     }
   }
-  // A topic that is named twice, by name or id, is not deleted at all: nobody knows what was meant.
-  std::map<std::string, int> counts;
-  for (const std::string& name : names) ++counts[name];
+  // By its name and by its id: answered at the name.
   for (std::size_t i = 0; i < wishes.size(); ++i) {
-    if (requests_[id].outcomes[i].is_decided || counts[names[i]] == 1) continue;
-    Outcome& outcome = requests_[id].outcomes[i];
-    outcome.is_decided = true;
-    outcome.code = ErrorCode::INVALID_REQUEST;
-    outcome.message = wishes[i].name ? "Duplicate topic name." : "Duplicate topic id.";
+    if (!wishes[i].name || names[i].empty()) continue;
+    for (std::size_t j = 0; j < wishes.size(); ++j) {
+      if (wishes[j].name || names[j] != names[i]) continue;
+      Outcome& outcome = requests_[id].outcomes[i];
+      outcome.is_decided = true;
+      outcome.code = ErrorCode::INVALID_REQUEST;
+      outcome.message = "The provided topic name maps to an ID that was already supplied.";
+      requests_[id].outcomes[j].is_left_out = requests_[id].outcomes[j].is_decided = true;
+    }
   }
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     if (!requests_[id].outcomes[i].is_decided) delete_topic(names[i], {id, i});
@@ -525,7 +545,7 @@ void Controller::on_step(const FinishDeletion& step, StoreResult& result, const 
   deletions_.erase(step.name);
   if (const auto topic = cluster_.topics.find(step.name); topic != cluster_.topics.end()) {
     cluster_.topic_names.erase(topic->second.id);
-    if (!topic->second.configs.empty()) send_config(topic_config_image(step.name, {}));
+    if (!topic->second.configs.empty()) send_config(config_image(kafka::kTopicEntity, step.name, {}));
     cluster_.topics.erase(topic);
   }
   std::erase_if(announcements_, [&](const Announcement& a) {

@@ -13,14 +13,8 @@ namespace {
 
 using kafka::ErrorCode;
 
-constexpr std::size_t kTopicNameMax = 249;
-
 std::unexpected<Refusal> refuse(ErrorCode code, std::string message) {
   return std::unexpected(Refusal{code, std::move(message)});
-}
-
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
 
 // Names that differ only in '.' and '_' would share the name of a metric.
@@ -43,37 +37,6 @@ std::vector<BrokerId> live_brokers(const Cluster& cluster) {
   std::vector<BrokerId> ids;
   for (const auto& [id, broker] : cluster.brokers) ids.push_back(id);
   return ids;
-}
-
-// One partition's replicas as a client named them.
-std::optional<Refusal> refuse_replicas(const Cluster& cluster, const std::vector<BrokerId>& replicas,
-                                       std::optional<std::size_t> factor) {
-  if (replicas.empty()) {
-    return Refusal{ErrorCode::INVALID_REPLICA_ASSIGNMENT,
-                   "The manual partition assignment includes an empty replica list."};
-  }
-  std::vector<BrokerId> sorted = replicas;
-  std::ranges::sort(sorted);
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (!cluster.brokers.contains(sorted[i])) {
-      return Refusal{
-          ErrorCode::INVALID_REPLICA_ASSIGNMENT,
-          fmt::format("The manual partition assignment includes broker {}, but no such broker is registered.",
-                      sorted[i])};
-    }
-    if (i > 0 && sorted[i] == sorted[i - 1]) {
-      return Refusal{ErrorCode::INVALID_REPLICA_ASSIGNMENT,
-                     fmt::format("The manual partition assignment includes the broker {} more than once.", sorted[i])};
-    }
-  }
-  if (factor && replicas.size() != *factor) {
-    return Refusal{
-        ErrorCode::INVALID_REPLICA_ASSIGNMENT,
-        fmt::format("The manual partition assignment includes a partition with {} replica(s), but this is not "
-                    "consistent with previous partitions, which have {} replica(s).",
-                    replicas.size(), *factor)};
-  }
-  return std::nullopt;
 }
 
 using Wish = kafka::CreateTopicsRequest::CreatableTopic;
@@ -113,9 +76,11 @@ std::expected<std::vector<PartitionState>, Refusal> place(const Cluster& cluster
                                                           std::int32_t replication_factor, Placement placement) {
   const std::vector<BrokerId> brokers = live_brokers(cluster);
   if (static_cast<std::size_t>(replication_factor) > brokers.size()) {
-    return refuse(
-        ErrorCode::INVALID_REPLICATION_FACTOR,
-        fmt::format("Replication factor: {} larger than available brokers: {}.", replication_factor, brokers.size()));
+    return refuse(ErrorCode::INVALID_REPLICATION_FACTOR,
+                  fmt::format("Unable to replicate the partition {} time(s): The target replication factor of {} "
+                              "cannot be reached because only {} broker(s) are registered or some brokers have all "
+                              "their log directories cordoned.",
+                              replication_factor, replication_factor, brokers.size()));
   }
   std::vector<PartitionState> partitions;
   for (std::vector<BrokerId>& replicas : assign_replicas(brokers, count, replication_factor, placement)) {
@@ -127,19 +92,16 @@ std::expected<std::vector<PartitionState>, Refusal> place(const Cluster& cluster
 std::expected<std::vector<PartitionState>, Refusal> plan_automatic(const Cluster& cluster,
                                                                    const node::BrokerConfigs& broker, const Wish& wish,
                                                                    const Chance& chance) {
-  if (wish.num_partitions < -1 || wish.num_partitions == 0) {
-    return refuse(ErrorCode::INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.");
-  }
   if (wish.replication_factor < -1 || wish.replication_factor == 0) {
     return refuse(ErrorCode::INVALID_REPLICATION_FACTOR,
                   "Replication factor must be larger than 0, or -1 to use the default value.");
   }
+  if (wish.num_partitions < -1 || wish.num_partitions == 0) {
+    return refuse(ErrorCode::INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.");
+  }
   const std::int64_t count = wish.num_partitions == -1 ? broker.fixed.integer("num.partitions") : wish.num_partitions;
   const std::int64_t factor =
       wish.replication_factor == -1 ? broker.fixed.integer("default.replication.factor") : wish.replication_factor;
-  if (count > kNewPartitionsMax) {
-    return refuse(ErrorCode::POLICY_VIOLATION, "Excessively large number of partitions per request.");
-  }
   const auto size = static_cast<std::uint64_t>(std::max<std::size_t>(cluster.brokers.size(), 1));
   return place(cluster, static_cast<std::int32_t>(count), static_cast<std::int32_t>(factor),
                {static_cast<std::uint32_t>(chance() % size), static_cast<std::uint32_t>(chance() % size), 0});
@@ -168,19 +130,45 @@ std::expected<node::ConfigMap, Refusal> plan_configs(const node::BrokerConfigs& 
 }  // namespace
 
 std::optional<Refusal> refuse_topic_name(std::string_view name) {
-  const auto invalid = [](std::string why) {
-    return Refusal{ErrorCode::INVALID_TOPIC_EXCEPTION, "Topic name is invalid: " + std::move(why)};
-  };
-  if (name.empty()) return invalid("the empty string is not allowed");
-  if (name == "." || name == "..") return invalid(fmt::format("'{}' is not allowed", name));
-  if (name.size() > kTopicNameMax) {
-    return invalid(fmt::format("the length of '{}' is longer than the max allowed length {}", name, kTopicNameMax));
+  std::string fault = node::topic_name_fault(name);
+  if (fault.empty()) return std::nullopt;
+  return Refusal{ErrorCode::INVALID_TOPIC_EXCEPTION, std::move(fault)};
+}
+
+std::optional<Refusal> refuse_replicas(const Cluster& cluster, const std::vector<BrokerId>& replicas,
+                                       std::optional<std::size_t> factor) {
+  if (replicas.empty()) {
+    return Refusal{ErrorCode::INVALID_REPLICA_ASSIGNMENT,
+                   "The manual partition assignment includes an empty replica list."};
   }
-  if (!std::ranges::all_of(name, is_name_character)) {
-    return invalid(
-        fmt::format("'{}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name));
+  std::vector<BrokerId> sorted = replicas;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (!cluster.brokers.contains(sorted[i])) {
+      return Refusal{
+          ErrorCode::INVALID_REPLICA_ASSIGNMENT,
+          fmt::format("The manual partition assignment includes broker {}, but no such broker is registered.",
+                      sorted[i])};
+    }
+    if (i > 0 && sorted[i] == sorted[i - 1]) {
+      return Refusal{ErrorCode::INVALID_REPLICA_ASSIGNMENT,
+                     fmt::format("The manual partition assignment includes the broker {} more than once.", sorted[i])};
+    }
+  }
+  if (factor && replicas.size() != *factor) {
+    return Refusal{
+        ErrorCode::INVALID_REPLICA_ASSIGNMENT,
+        fmt::format("The manual partition assignment includes a partition with {} replica(s), but this is not "
+                    "consistent with previous partitions, which have {} replica(s).",
+                    replicas.size(), *factor)};
   }
   return std::nullopt;
+}
+
+std::int64_t partitions_wished(const node::BrokerConfigs& broker, const Wish& wish) {
+  if (!wish.assignments.empty()) return static_cast<std::int64_t>(wish.assignments.size());
+  if (wish.num_partitions == -1) return broker.fixed.integer("num.partitions");
+  return std::max(wish.num_partitions, 0);
 }
 
 std::expected<Topic, Refusal> plan_topic(const Cluster& cluster, const node::BrokerConfigs& broker, const Wish& wish,

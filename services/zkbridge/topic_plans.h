@@ -27,10 +27,17 @@ struct Refusal {
   std::string message;
 };
 
-// KIP-4's rules for names: at most 249 of [a-zA-Z0-9._-], not "." or "..".
 std::optional<Refusal> refuse_topic_name(std::string_view name);
 
+// One partition's replicas as a client named them; `factor` is how many the topic's other partitions have.
+std::optional<Refusal> refuse_replicas(const Cluster& cluster, const std::vector<BrokerId>& replicas,
+                                       std::optional<std::size_t> factor);
+
 using Chance = std::function<std::uint64_t()>;
+
+// How many partitions a sound wish asks for; 0 for others.
+std::int64_t partitions_wished(const node::BrokerConfigs& broker,
+                               const kafka::CreateTopicsRequest::CreatableTopic& wish);
 
 // The topic that a request asks for, with its id still zero, its assignment and settings, not led by anybody yet; or
 // why not.

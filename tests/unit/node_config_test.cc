@@ -186,20 +186,20 @@ TEST(Settings, ABadValueNamesKeyValueAndWhatIsAllowed) {
     const char* value;
     const char* allowed;
   } cases[] = {
-      {"num.partitions", "0", "at least 1"},
-      {"num.partitions", "2147483648", "32 bits"},
-      {"num.partitions", "many", "whole number"},
-      {"num.partitions", "", "whole number"},
-      {"num.partitions", "1x", "whole number"},
-      {"offsets.topic.replication.factor", "40000", "16 bits"},
-      {"log.retention.ms", "9223372036854775808", "64 bits"},
-      {"auto.create.topics.enable", "yes", "true or false"},
-      {"log.cleaner.min.cleanable.ratio", "1.5", "from 0 to 1"},
-      {"log.cleaner.min.cleanable.ratio", "nan", "from 0 to 1"},
-      {"compression.type", "GZIP", "producer"},
-      {"compression.gzip.level", "0", "or -1"},
-      {"log.cleanup.policy", "compact,remove", "compact, delete"},
-      {"tailrace.durability", "paper", "disk, memory"},
+      {"num.partitions", "0", "Value must be at least 1"},
+      {"num.partitions", "2147483648", "Not a number of type INT"},
+      {"num.partitions", "many", "Not a number of type INT"},
+      {"num.partitions", "", "Not a number of type INT"},
+      {"num.partitions", "1x", "Not a number of type INT"},
+      {"offsets.topic.replication.factor", "40000", "Not a number of type SHORT"},
+      {"log.retention.ms", "9223372036854775808", "Not a number of type LONG"},
+      {"auto.create.topics.enable", "yes", "either true or false"},
+      {"log.cleaner.min.cleanable.ratio", "1.5", "Value must be no more than 1"},
+      {"log.cleaner.min.cleanable.ratio", "nan", "Not a number of type DOUBLE"},
+      {"compression.type", "GZIP", "String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"},
+      {"compression.gzip.level", "0", "Value must be between 1 and 9 or equal to -1"},
+      {"log.cleanup.policy", "remove", "String must be one of: compact, delete"},
+      {"tailrace.durability", "paper", "String must be one of: disk, memory"},
   };
   for (const auto& c : cases) {
     const auto value = normal_value(*find_broker_setting(c.key), c.value);
@@ -427,21 +427,60 @@ TEST(TopicSettings, AreCheckedOneByOneAndTogether) {
   EXPECT_TRUE(check_topic_settings(only_fixed(*config), {{"min.compaction.lag.ms", "9"}}));
 }
 
+// Codes and texts are those of a Kafka 4.4 that was asked.
 TEST(BrokerSettings, OnlyDynamicKeysMayBeChangedAtRunTime) {
-  EXPECT_EQ(check_broker_setting("log.retention.ms", "5", true).value_or(""), "5");
-  EXPECT_EQ(check_broker_setting("log.retention.ms", "5", false).value_or(""), "5");
-  EXPECT_TRUE(check_broker_setting("ssl.keystore.type", "JKS", true).has_value());
-  EXPECT_FALSE(check_broker_setting("ssl.keystore.type", "JKS", false).has_value());
-  EXPECT_TRUE(check_broker_setting("listener.name.x.ssl.keystore.type", "JKS", true).has_value());
-  EXPECT_FALSE(check_broker_setting("num.partitions", "5", true).has_value());
-  EXPECT_FALSE(check_broker_setting("message.max.bytes", "-5", true).has_value());
-  EXPECT_TRUE(contains(check_broker_setting("mesage.max.bytes", "5", true).error(), "message.max.bytes"));
+  const auto config = make_config({}, "");
+  const auto check = [&](ConfigList wanted, bool one_broker) -> std::string {
+    const auto normal = check_broker_settings(only_fixed(*config), wanted, one_broker);
+    return normal ? (normal->empty() ? "" : normal->front().second) : normal.error();
+  };
+  EXPECT_EQ(check({{"log.retention.ms", " 5 "}}, true), "5");
+  EXPECT_EQ(check({{"log.retention.ms", "5"}}, false), "5");
+  EXPECT_EQ(check({{"ssl.cipher.suites", "x"}}, true), "x");
+  EXPECT_EQ(check({{"ssl.cipher.suites", "x"}}, false),
+            "Cannot update these configs at default cluster level, broker id must be specified: [ssl.cipher.suites]");
+  EXPECT_EQ(check({{"ssl.keystore.type", "JKS"}}, true),
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            "[ssl.keystore.type]");
+  EXPECT_EQ(check({{"listener.name.x.ssl.keystore.type", "JKS"}}, true), "JKS");
+  EXPECT_EQ(check({{"listener.name.x.ssl.keystore.type", "JKS"}}, false),
+            "Cannot update these configs at default cluster level, broker id must be specified: "
+            "[listener.name.x.ssl.keystore.type]");
+  EXPECT_EQ(check({{"listener.name.x.max.connections", "5"}}, false), "5");
+  EXPECT_EQ(check({{"listener.name.x.max.connections", "a"}}, true),
+            "Invalid value a for configuration max.connections: Not a number of type INT");
+  EXPECT_EQ(check({{"num.partitions", "2"}, {"log.retention.ms", "2"}, {"broker.id", "2"}}, true),
+            "Cannot update these configs dynamically: [num.partitions, broker.id]");
+  EXPECT_EQ(check({{"listeners", "PLAINTEXT://:1"}}, true), "Cannot update these configs dynamically: [listeners]");
+  EXPECT_EQ(check({{"message.max.bytes", "-1"}}, true),
+            "Invalid value -1 for configuration message.max.bytes: Value must be at least 0");
+  EXPECT_EQ(check({{"somebody.elses.key", "5"}}, true), "5");
+}
+
+TEST(BrokerSettings, SomeValuesAreJudgedTogetherOrByTheirMeaning) {
+  const auto config = make_config({}, "");
+  const auto check = [&](ConfigList wanted) -> std::string {
+    const auto normal = check_broker_settings(only_fixed(*config), wanted, true);
+    return normal ? "" : normal.error();
+  };
+  EXPECT_TRUE(contains(check({{"log.retention.ms", "0"}}), "must be unlimited (-1)"));
+  EXPECT_EQ(check({{"log.retention.ms", "-1"}}), "");
+  EXPECT_TRUE(contains(check({{"log.roll.ms", "0"}}), "greater than or equal to 1"));
+  EXPECT_TRUE(contains(check({{"log.roll.jitter.ms", "-1"}}), "greater than or equal to 0"));
+  EXPECT_TRUE(contains(check({{"max.connections.per.ip", "0"}}), "only if max.connections.per.ip.overrides"));
+  EXPECT_EQ(check({{"max.connections.per.ip", "0"}, {"max.connections.per.ip.overrides", "127.0.0.1:5"}}), "");
+  EXPECT_TRUE(contains(check({{"max.connections.per.ip.overrides", "nonsense"}}), "Error parsing"));
+  EXPECT_EQ(check({{"max.connections.per.ip.overrides", "127.0.0.1:x"}}), "For input string: \"x\"");
+  EXPECT_TRUE(
+      contains(check({{"max.connections.per.ip.overrides", "not a host:5"}}), "invalid addresses : not a host"));
 }
 
 // -- DescribeConfigs -----------------------------------------------------------------------------------------------
 
 const char* origin_text(ConfigOrigin origin) {
   switch (origin) {
+    case ConfigOrigin::client_metrics:
+      return "DYNAMIC_CLIENT_METRICS_CONFIG";
     case ConfigOrigin::topic:
       return "DYNAMIC_TOPIC_CONFIG";
     case ConfigOrigin::this_broker:

@@ -441,7 +441,7 @@ TEST_F(DescribeConfigs, SingleKeysCanBeAskedFor) {
   const auto answer = describe(kTopic, topic, {{"segment.bytes", "no.such.key", "cleanup.policy"}});
   ASSERT_EQ(answer->results.at(0).configs.size(), 2u);
   EXPECT_NE(find(answer, "segment.bytes"), nullptr);
-  EXPECT_TRUE(describe(kTopic, topic, {{}})->results.at(0).configs.empty());
+  EXPECT_GT(describe(kTopic, topic, {{}})->results.at(0).configs.size(), 30u);  // a list without keys names all
 }
 
 TEST_F(DescribeConfigs, WhatIsNotThereIsAnErrorOfTheResource) {
