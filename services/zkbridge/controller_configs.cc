@@ -56,9 +56,14 @@ bool is_persistent(std::string_view path) {
 // Kinds of which there are as many as clients like: a node without settings goes.
 bool is_removable(std::int8_t type) { return type == kafka::kQuotaEntity || type == kafka::kClientMetricsEntity; }
 
-bool has_children(const std::set<std::string, std::less<>>& paths, const std::string& path) {
-  const auto next = paths.lower_bound(path + "/");
-  return next != paths.end() && next->starts_with(path + "/");
+// Whether more than `known` nodes are below `path`.
+bool has_more_below(const std::set<std::string, std::less<>>& paths, const std::string& path, std::size_t known) {
+  const std::string prefix = path + "/";
+  auto next = paths.lower_bound(prefix);
+  for (std::size_t i = 0; next != paths.end() && next->starts_with(prefix); ++i, ++next) {
+    if (i == known) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -105,15 +110,15 @@ std::vector<Operation> Controller::config_operations(StoreConfig& step) {
   const bool is_topic = step.entity.type == kafka::kTopicEntity;
   const bool is_there = is_topic ? cluster_.topics[step.entity.name].has_config_node : config_paths_.contains(path);
   std::vector<Operation> operations;
-  if (step.configs.empty() && is_removable(step.entity.type) && !has_children(config_paths_, path)) {
-    auto left = config_paths_;
-    for (std::string gone = path; left.contains(gone) && !is_persistent(gone) && !has_children(left, gone);
+  if (step.configs.empty() && is_removable(step.entity.type) && !has_more_below(config_paths_, path, 0)) {
+    // With the nodes above it that hold nothing else.
+    for (std::string gone = path; config_paths_.contains(gone) && !is_persistent(gone) &&
+                                  !has_more_below(config_paths_, gone, step.removed.size());
          gone = parent_of(gone)) {
       const std::string_view entity = std::string_view(gone).substr(std::string_view(znodes::kConfigs).size() + 1);
       if (gone != path && cluster_.client_configs.contains(entity)) break;
       operations.push_back(Remove{gone});
       step.removed.push_back(gone);
-      left.erase(gone);
     }
   } else if (is_there) {
     operations.push_back(Set{path, znodes::config_json(step.configs)});
