@@ -85,6 +85,18 @@ def topics(admin):
     resource = ConfigResource(ConfigResource.Type.TOPIC, configured)
     configs = admin.describe_configs([resource])[resource].result(LIMIT_S)
     verdict(made is None and configs["retention.ms"].value == "3600000", "a topic keeps the setting it was made with")
+    resource.set_config("retention.ms", "7200000")
+    altered = error_of(admin.alter_configs([resource])[resource])
+    value, give_up = None, time.monotonic() + LIMIT_S  # a broker may hear of it a little after the controller has answered
+    while value != "7200000" and time.monotonic() < give_up:
+        value = admin.describe_configs([resource])[resource].result(LIMIT_S)["retention.ms"].value
+    verdict(altered is None and value == "7200000", "alter a setting of a topic")
+    resource.set_config("retention.ms", "soon")
+    verdict(error_of(admin.alter_configs([resource])[resource]) == KafkaError.INVALID_CONFIG, "a wrong value is refused")
+    node = str(admin.list_topics(timeout=LIMIT_S).controller_id)
+    broker = ConfigResource(ConfigResource.Type.BROKER, node)
+    configs = admin.describe_configs([broker])[broker].result(LIMIT_S)
+    verdict(configs["message.max.bytes"].value == "1048588" and configs["log.dirs"].is_read_only, "describe the broker's settings")
     wrong = unique("wrong")
     refused = error_of(admin.create_topics([NewTopic(wrong, 1, 1, config={"no.such.setting": "1"})])[wrong])
     verdict(refused == KafkaError.INVALID_CONFIG, "a setting that does not exist is refused")

@@ -5,7 +5,7 @@ import sys
 import time
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import NewPartitions, NewTopic
+from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions, NewTopic
 from kafka.codec import has_lz4, has_snappy, has_zstd
 from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 
@@ -78,6 +78,13 @@ def topics():
     while partitions != 4 and time.monotonic() < give_up:
         partitions = len(admin.describe_topics([topic])[0]["partitions"])
     verdict(partitions == 4, "add partitions")
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {"retention.ms": "7200000"})])
+    found, give_up = {}, time.monotonic() + LIMIT_S  # a broker may hear of it a little after the controller has answered
+    while found != {"retention.ms": "7200000"} and time.monotonic() < give_up:
+        answers = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {"retention.ms": None})])
+        found = {row[0]: row[1] for answer in answers for resource in answer.resources for row in resource[4]}
+    verdict(found == {"retention.ms": "7200000"}, f"alter a setting of a topic ({found})")
+    verdict(len(admin.describe_cluster()["brokers"]) == 1, "describe the cluster")
     admin.delete_topics([topic])
     verdict(raises(UnknownTopicOrPartitionError, lambda: admin.delete_topics([topic])), "delete a topic, once")
     admin.close()

@@ -33,7 +33,8 @@ CHECKS = {
     "java44": (["bash", "java_check.sh", "4.4.0"], 420),
     "java39": (["bash", "java_check.sh", "3.9.1"], 420),
     "kafkajs": (["bash", "kafkajs_check.sh"], 240),
-    "franz": (["bash", "franz_check.sh"], 420),
+    "franz": (["bash", "go_check.sh", "franz"], 420),
+    "sarama": (["bash", "go_check.sh", "sarama"], 420),
 }
 
 

@@ -157,6 +157,7 @@ func main() {
 	}
 	client.Close()
 	admin(ctx, bootstrap, prefix)
+	administer(ctx, bootstrap, prefix)
 	if failed {
 		os.Exit(1)
 	}
