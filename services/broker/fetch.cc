@@ -347,6 +347,9 @@ void Fetch::answer(Pending& pending) {
       if (!reachable) reachable.emplace(node_, *request.connection);
       tell_leader(read, *reachable, response, data);
     }
+    // So says Kafka of what it does not know, whatever the isolation; elsewhere null is for those who did not ask.
+    if (read.error == ErrorCode::UNKNOWN_TOPIC_ID || read.error == ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
+      data.aborted_transactions.emplace();
     if (pending.message.isolation_level == 1 && !is_error) data.aborted_transactions = std::move(read.aborted);
     if (read.length != 0) {
       data.records = kafka::RecordsField::external(read.length);

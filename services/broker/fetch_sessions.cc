@@ -24,13 +24,14 @@ std::vector<FetchTarget> targets_of(const FetchRequest& request) {
   std::vector<FetchTarget> targets;
   for (const auto& topic : request.topics) {
     for (const auto& each : topic.partitions) {
-      targets.push_back({.topic = std::string(topic.topic),
-                         .topic_id = topic.topic_id,
-                         .partition = each.partition,
-                         .current_leader_epoch = each.current_leader_epoch,
-                         .fetch_offset = each.fetch_offset,
-                         .last_fetched_epoch = each.last_fetched_epoch,
-                         .max_bytes = each.partition_max_bytes});
+      targets.push_back(
+          {.topic = std::string(topic.topic),
+           .topic_id = topic.topic_id,
+           .partition = each.partition,
+           .current_leader_epoch = std::max(kNoLeaderEpoch, each.current_leader_epoch),  // any below 0 is none
+           .fetch_offset = each.fetch_offset,
+           .last_fetched_epoch = each.last_fetched_epoch,
+           .max_bytes = each.partition_max_bytes});
     }
   }
   return targets;

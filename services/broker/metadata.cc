@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "services/broker/reachable.h"
@@ -128,8 +130,10 @@ void Metadata::answer(Request& request, const MetadataRequest& message, const Cr
     }
     return request.respond(response);
   }
+  std::set<std::pair<std::string_view, Uuid>> answered;  // one that is named twice has one answer
   for (const auto& asked : *message.topics) {
     const bool by_id = !asked.name.has_value();
+    if (!answered.emplace(asked.name.value_or(""), asked.topic_id).second) continue;
     const node::TopicImage* const topic = by_id ? image.find(asked.topic_id) : image.find(*asked.name);
     if (topic != nullptr) {
       response.topics.push_back(describe(*topic, reachable, message, version));

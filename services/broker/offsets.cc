@@ -1,6 +1,8 @@
 #include "services/broker/offsets.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "engine/api/client.h"
@@ -43,6 +45,20 @@ ErrorCode check_leader(const NodeState& node, const node::TopicImage* topic, std
   const node::PartitionImage* const partition = topic == nullptr ? nullptr : topic->find(index);
   if (partition == nullptr) return ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
   return partition->leader == node.node_id ? ErrorCode::NONE : ErrorCode::NOT_LEADER_OR_FOLLOWER;
+}
+
+using PartitionNames = std::set<std::pair<std::string_view, std::int32_t>>;
+
+// Partitions that a request names more than once: Kafka refuses them, each with one answer.
+PartitionNames named_twice(const ListOffsetsRequest& message) {
+  PartitionNames seen;
+  PartitionNames twice;
+  for (const auto& topic : message.topics) {
+    for (const auto& each : topic.partitions) {
+      if (!seen.emplace(topic.name, each.partition_index).second) twice.emplace(topic.name, each.partition_index);
+    }
+  }
+  return twice;
 }
 
 }  // namespace
@@ -129,25 +145,29 @@ void Offsets::start_list(Request& request) {
   pending.questions.resize(count);
   pending.response.topics.resize(pending.message.topics.size());
   pending.awaited = 1;
+  const PartitionNames twice = named_twice(pending.message);
+  PartitionNames told;
   std::size_t next = 0;
   for (std::size_t t = 0; t < pending.message.topics.size(); ++t) {
     const auto& asked = pending.message.topics[t];
     auto& answers = pending.response.topics[t];
     answers.name = asked.name;
-    answers.partitions.resize(asked.partitions.size());
+    answers.partitions.reserve(asked.partitions.size());
     const node::TopicImage* const topic = node_.image->find(asked.name);
-    for (std::size_t p = 0; p < asked.partitions.size(); ++p) {
-      const auto& each = asked.partitions[p];
-      auto& answer = answers.partitions[p];
+    for (const auto& each : asked.partitions) {
+      const auto refused = twice.find({asked.name, each.partition_index});
+      if (refused != twice.end() && !told.insert(*refused).second) continue;
+      auto& answer = answers.partitions.emplace_back();
       answer.partition_index = each.partition_index;
       ErrorCode error = check_leader(node_, topic, each.partition_index);
+      if (refused != twice.end()) error = ErrorCode::INVALID_REQUEST;
       if (!is_known_timestamp(each.timestamp, version)) error = ErrorCode::UNSUPPORTED_VERSION;
       answer.error_code = static_cast<std::int16_t>(error);
       if (error != ErrorCode::NONE || is_of_tiered_storage(each.timestamp)) continue;
       PendingList::Question& question = pending.questions[next++];
       question.pending = &pending;
       question.topic = t;
-      question.partition = p;
+      question.partition = answers.partitions.size() - 1;
       question.call.bind<&PendingList::Question::on_listed>(&question);
       ++pending.awaited;
       node_.engine.list_offset({.request = 0,

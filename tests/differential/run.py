@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Sends the same requests to Apache Kafka 4.4.0 and to Tailrace and compares the decoded answers field by field.
 
-usage: run.py --programs DIR [--jars DIR] [--verbose] [--docs FILE] [SCENARIO...]
+usage: run.py --programs DIR [--jars DIR] [--verbose] [SCENARIO...] | --update-docs
 
 A scenario (scenarios_*.py) is a function that asks one broker; it is run for each of the two, fresh nodes both. What is
 by its nature different (ids, hosts, ports, the present time, sizes of disks) is replaced before the comparison. A
 difference that differences.json does not list with its reason is a failure, and so is one that it lists and that was not
-seen (when all scenarios ran). The last line is `N passed, N failed`; 77: the toolchain is not there.
+seen (when all scenarios ran); docs/compatibility.md has their table. The last line is `N passed, N failed`; 77: the toolchain is not there.
 """
 import argparse
 import itertools
@@ -23,6 +23,8 @@ import brokers
 import scenarios
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+DOCS = f"{HERE}/../../docs/compatibility.md"
+TABLE_HEAD = "| where Tailrace differs | why |\n|---|---|\n"
 NOW_MIN_MS = 1_750_000_000_000  # scripts use older timestamps than this; newer ones are the present
 ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
@@ -187,21 +189,41 @@ def compare(scenario, kafka, tailrace):
 
 
 class Known:
-    """differences.json: [{"step", "field" (both may have * and ?), "reason"}]"""
+    """differences.json: [{"what", "reason": texts of docs/compatibility.md, "steps", "fields": patterns with * and ?}]"""
 
     def __init__(self):
         with open(f"{HERE}/differences.json", encoding="utf-8") as file:
             self.rows = json.load(file)
         self.seen = [False] * len(self.rows)
+        for row in self.rows:
+            row["patterns"] = [[self.pattern(text) for text in row[key]] for key in ("steps", "fields")]
+
+    @staticmethod
+    def pattern(text):
+        return re.compile(re.escape(text).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
 
     def covers(self, step, field):
         covered = False
         for i, row in enumerate(self.rows):
-            steps = row["step"] if isinstance(row["step"], list) else [row["step"]]
-            pattern = lambda text: re.escape(text).replace(r"\*", ".*").replace(r"\?", ".")
-            if any(re.fullmatch(pattern(s), step) for s in steps) and re.fullmatch(pattern(row["field"]), field):
+            steps, fields = row["patterns"]
+            if any(p.fullmatch(step) for p in steps) and any(p.fullmatch(field) for p in fields):
                 self.seen[i] = covered = True
         return covered
+
+    def table(self):
+        return "".join(f"| {row['what']} | {row['reason']} |\n" for row in self.rows)
+
+    def check_docs(self):
+        """docs/compatibility.md has the same table."""
+        with open(DOCS, encoding="utf-8") as file:
+            return self.table() in file.read()
+
+    def write_docs(self):
+        with open(DOCS, encoding="utf-8") as file:
+            before, rest = file.read().split(TABLE_HEAD)
+        after = rest[re.match(r"(\|.*\n)*", rest).end():]
+        with open(DOCS, "w", encoding="utf-8") as file:
+            file.write(before + TABLE_HEAD + self.table() + after)
 
 
 def short(value):
@@ -234,11 +256,18 @@ def find_jars():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", required=True, help="directory with tailrace and its services")
+    parser.add_argument("--programs", help="directory with tailrace and its services")
+    parser.add_argument("--update-docs", action="store_true", help="write the table of docs/compatibility.md, and end")
     parser.add_argument("--jars", help="directory with Kafka 4.4.0's jars; fetched with Maven where none is given")
     parser.add_argument("--verbose", action="store_true", help="print every answer")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(scenarios.ALL)}; all by default")
     options = parser.parse_args()
+    known = Known()
+    if options.update_docs:
+        known.write_docs()
+        return 0
+    if not options.programs:
+        parser.error("--programs is needed")
     for name in options.scenarios:
         if name not in scenarios.ALL:
             parser.error(f"no scenario is named {name}")
@@ -250,7 +279,6 @@ def main():
         started.append(asker := brokers.Asker(jars, directory))
         started.append(kafka := brokers.Kafka(jars, directory))
         started.append(tailrace := brokers.Tailrace(os.path.abspath(options.programs), directory))
-        known = Known()
         versions = table_of(asker, kafka, tailrace)
         passed = failed = 0
         for name in names:
@@ -271,7 +299,10 @@ def main():
             for row, seen in zip(known.rows, known.seen):
                 if not seen:
                     failed += 1
-                    print(f"not ok - a known difference is none any more: {row['step']}: {row['field']}")
+                    print(f"not ok - a known difference is none any more: {row['what']}")
+            if not known.check_docs():
+                failed += 1
+                print("not ok - docs/compatibility.md has another table of differences; run.py --update-docs writes it")
         print(f"{passed} passed, {failed} failed")
         return 1 if failed else 0
     finally:
