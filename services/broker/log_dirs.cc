@@ -90,7 +90,9 @@ void LogDirs::start(Request& request) {
         pending.wanted.push_back({found->second, index});
       }
     }
-    std::ranges::stable_sort(pending.wanted, {}, [](const auto& each) { return std::string_view(each.topic->name); });
+    std::ranges::sort(pending.wanted, {}, [](const Pending::Wanted& each) {
+      return std::pair(std::string_view(each.topic->name), each.partition);
+    });
   }
   for (Pending::Question& question : pending.questions) {
     question.pending = &pending;
