@@ -51,6 +51,7 @@ Offset Log::end_offset() const { return end_offset_; }
 Offset Log::written_end() const { return written_end_; }
 Offset Log::durable_end() const { return durable_end_; }
 Offset Log::active_base_offset() const { return active().base_offset(); }
+Offset Log::start_base_offset() const { return segments_[segment_index(log_start_offset_)]->base_offset(); }
 Offset Log::scanned_from() const { return scanned_from_; }
 std::size_t Log::segment_count() const { return segments_.size(); }
 const std::string& Log::directory() const { return directory_; }

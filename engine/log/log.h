@@ -132,6 +132,7 @@ class Log {
   // durable yet, so that a scan makes them anew.
   Offset recovery_point() const;
   Offset active_base_offset() const;
+  Offset start_base_offset() const;  // of the segment that holds the log start
   std::uint64_t size_bytes() const;
   std::size_t segment_count() const;
   const std::string& directory() const;

@@ -49,15 +49,21 @@ Result<void> Partition::become_leader(LeaderEpoch epoch) {
 }
 
 Result<void> Partition::load_producers(TimestampMs now_ms) {
-  producers_.clear();
   // Records below the log start are gone for readers, but a retry of a batch among them must still be known.
-  const std::vector<log::SegmentInfo> segments = log_->segments();
-  Offset from = segments.front().base_offset;
-  for (const log::SegmentInfo& each : segments) {
-    if (each.base_offset <= log_->log_start_offset()) from = each.base_offset;
-  }
+  const Offset first = log_->segments().front().base_offset;
+  const Result<void> loaded = load_producers_from(first, now_ms);
+  const bool is_unsound = !loaded && loaded.error().code == Code::corrupt;
+  if (!is_unsound || log_->start_base_offset() == first) return loaded;
+  // What lies below the log start may be the rest of a removal, or never have been synced.
+  return load_producers_from(log_->start_base_offset(), now_ms);
+}
+
+// From the newest snapshot on; without one, from `first`.
+Result<void> Partition::load_producers_from(Offset first, TimestampMs now_ms) {
+  producers_.clear();
+  Offset from = first;
   if (Result<Offset> loaded =
-          load_newest_snapshot(files_, log_->directory(), from, log_->end_offset(), segments, producers_)) {
+          load_newest_snapshot(files_, log_->directory(), first, log_->end_offset(), log_->segments(), producers_)) {
     from = *loaded;
   } else {
     return std::unexpected(loaded.error());

@@ -97,6 +97,7 @@ class Partition {
   Partition(io::Files& files, std::unique_ptr<log::Log> log) : files_(files), log_(std::move(log)) {}
   Result<void> roll_if_due(const record::BatchHeader& header, TimestampMs now_ms);
   Result<void> load_producers(TimestampMs now_ms);
+  Result<void> load_producers_from(Offset first, TimestampMs now_ms);
   void apply_stored(const record::BatchHeader& header, Bytes batch);
   Result<void> write_snapshot() const;
   Result<void> remove_false_snapshots();

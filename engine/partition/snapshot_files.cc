@@ -92,6 +92,10 @@ Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directo
   return first;
 }
 
+Result<io::File> open_snapshot(io::Files& files, const std::string& directory, Offset offset) {
+  return files.open(path_of(directory, offset), io::OpenMode::read_write);
+}
+
 Result<void> save_snapshot(io::Files& files, const std::string& directory, Offset offset, const Producers& producers) {
   // Not synced: after a power cut an unsound file is found by its CRC and passed over.
   const std::string path = path_of(directory, offset);

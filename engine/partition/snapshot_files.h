@@ -14,7 +14,7 @@
 namespace tailrace::partition {
 
 // Loads the newest sound snapshot at an offset in [first, log_end] and returns its offset; `first`, the base offset of
-// the segment that holds the log start, when there is none. (Kafka passes over what is at or below the log start, and
+// a segment at or below the log start, when there is none. (Kafka passes over what is at or below the log start, and
 // then no longer knows producers whose records were deleted.) Removed are: those at other offsets, durably where they
 // are beyond log_end; of those that are at no segment's base offset all but the newest, and that one, too, below the
 // last segment's; unsound ones newer than the one that was loaded.
@@ -23,6 +23,9 @@ Result<Offset> load_newest_snapshot(io::Files& files, const std::string& directo
 
 // Removes the snapshots at offsets above `log_end`, durably: the log may grow past them with other batches.
 Result<void> remove_snapshots_beyond(io::Files& files, const std::string& directory, Offset log_end);
+
+// The snapshot of `offset`, to be synced. Error: not_found.
+Result<io::File> open_snapshot(io::Files& files, const std::string& directory, Offset offset);
 
 // Writes the snapshot of `offset`.
 Result<void> save_snapshot(io::Files& files, const std::string& directory, Offset offset, const Producers& producers);

@@ -12,6 +12,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/observe.h"
+#include "engine/partition/snapshot_files.h"
 #include "engine/server/shard_parts.h"
 
 namespace tailrace::server {
@@ -169,6 +170,50 @@ void Shard::trim_later(Hosted& hosted) {
   arm_upkeep(io_.now());
 }
 
+// With the segments before it, what they tell of producers goes: the snapshot of the first segment that stays has to be
+// durable before. False: it is on its way, and brings the partition back to be trimmed; or that has failed, and the
+// next check tries again.
+bool Shard::keep_snapshot(Hosted& hosted) {
+  const log::Log& log = hosted.partition->log();
+  const Offset base_offset = log.start_base_offset();
+  if (hosted.durable_snapshot == base_offset) return true;
+  if (hosted.snapshot_sync) return false;
+  const Result<io::File> file = partition::open_snapshot(io_.files(), log.directory(), base_offset);
+  if (!file && file.error().code == Code::not_found) return true;  // of an adopted directory
+  if (!file) {
+    log_warning("segments not removed partition={} reason=\"{}\"", hosted.name, file.error().text());
+    return false;
+  }
+  hosted.snapshot_sync = std::make_unique<SnapshotSync>();
+  hosted.snapshot_sync->base_offset = base_offset;
+  hosted.snapshot_sync->file = *file;
+  hosted.snapshot_sync->content_synced.bind<&Hosted::on_snapshot_content_synced>(&hosted);
+  hosted.snapshot_sync->name_synced.bind<&Hosted::on_snapshot_name_synced>(&hosted);
+  ++in_flight_;
+  io_.files().sync(*file, hosted.snapshot_sync->content_synced);
+  return false;
+}
+
+void Shard::on_snapshot_content_synced(Hosted& hosted, std::int64_t result) {
+  SnapshotSync& sync = *hosted.snapshot_sync;
+  if (result < 0) static_cast<void>(io::write_again(io_.files(), sync.file, 0));
+  io_.files().close(sync.file);
+  if (result < 0) return on_snapshot_name_synced(hosted, result);
+  io_.files().sync_directory(hosted.partition->log().directory(), sync.name_synced);
+}
+
+void Shard::on_snapshot_name_synced(Hosted& hosted, std::int64_t result) {
+  --in_flight_;
+  const std::unique_ptr<SnapshotSync> sync = std::move(hosted.snapshot_sync);
+  if (result < 0) {
+    log_warning("segments not removed partition={} reason=\"snapshot not synced: {}\"", hosted.name,
+                std::strerror(static_cast<int>(-result)));
+    return;
+  }
+  hosted.durable_snapshot = sync->base_offset;
+  trim_later(hosted);
+}
+
 void Shard::set_some_segments_aside() {
   std::vector<TopicIdPartition> busy;
   for (std::size_t left = kSegmentsSetAsidePerStep; left > 0 && !to_trim_.empty();) {
@@ -180,6 +225,7 @@ void Shard::set_some_segments_aside() {
     hosted.in_trim_list = false;
     if (hosted.deleted) continue;
     log::Log& log = hosted.partition->log();
+    if (!keep_snapshot(hosted)) continue;
     const Result<std::vector<Offset>> gone = log.set_old_segments_aside(left);
     if (!gone) {  // tried again by the next check
       log_warning("segments not removed partition={} reason=\"{}\"", hosted.name, gone.error().text());

@@ -61,6 +61,7 @@ class Shard {
   struct Asker;
   struct Deletion;
   struct Settling;
+  struct SnapshotSync;
   struct Hosted;
 
   bool has_room(Session& session);
@@ -130,6 +131,9 @@ class Shard {
   void move_log_start(Hosted& hosted, Offset offset);
   void forget_log_start(Hosted& hosted, Code code);
   void trim_later(Hosted& hosted);
+  bool keep_snapshot(Hosted& hosted);
+  void on_snapshot_content_synced(Hosted& hosted, std::int64_t result);
+  void on_snapshot_name_synced(Hosted& hosted, std::int64_t result);
   void set_some_segments_aside();
   void remove_one_segment();
 

@@ -82,6 +82,14 @@ struct Shard::Settling {
   std::vector<Asker> askers;
 };
 
+// The producer snapshot of the segment that holds the log start is being made durable.
+struct Shard::SnapshotSync {
+  Offset base_offset = 0;
+  io::File file;
+  io::Completion content_synced;
+  io::Completion name_synced;
+};
+
 struct Shard::Hosted {
   Shard* shard = nullptr;
   TopicIdPartition key;
@@ -109,9 +117,13 @@ struct Shard::Hosted {
   Offset saving_log_start = kNoOffset;  // what the checkpoint says that is being written
   std::vector<Deletion> deletions;
   bool in_trim_list = false;
+  Offset durable_snapshot = 0;  // base offset of the segment that holds the log start, whose snapshot is durable
+  std::unique_ptr<SnapshotSync> snapshot_sync;
 
   // Something refers to it that has to end before it can go.
-  [[nodiscard]] bool is_busy() const { return writing || syncing || in_staged_list || settling != nullptr; }
+  [[nodiscard]] bool is_busy() const {
+    return writing || syncing || in_staged_list || settling != nullptr || snapshot_sync != nullptr;
+  }
 
   void hold_staged(Session& session) {
     for (const std::shared_ptr<Session>& each : staged_from) {
@@ -121,6 +133,8 @@ struct Shard::Hosted {
   }
   void on_written(std::int64_t result) { shard->on_written(*this, result); }
   void on_synced(std::int64_t result) { shard->on_synced(*this, result); }
+  void on_snapshot_content_synced(std::int64_t result) { shard->on_snapshot_content_synced(*this, result); }
+  void on_snapshot_name_synced(std::int64_t result) { shard->on_snapshot_name_synced(*this, result); }
   void on_metadata_synced(std::int64_t result) {
     // As it is not known what of it is on the disk: whoever syncs it next is to find out.
     if (result < 0) static_cast<void>(io::write_again(shard->io_.files(), settling->metadata, 0));

@@ -53,6 +53,11 @@ void Controller::set_role(std::size_t index) {
   request.index_bytes_max = 10u << 20;
   request.index_interval_bytes = plan.index_interval_bytes;
   request.segment_ms = plan.segment_ms;
+  request.deletes_segments = 1;
+  request.retention_ms = plan.retention_ms;
+  request.retention_bytes = plan.retention_bytes;
+  request.file_delete_delay_ms = 200;
+  start_before_ = client_.stage().history.log_start(slot.key());
   request.topic_name_size = static_cast<std::uint16_t>(slot.topic.size());
   request.create = slot.created ? 0 : 1;
   std::memcpy(request.topic_name, slot.topic.data(), slot.topic.size());
@@ -70,6 +75,7 @@ void Controller::on_role(const api::RoleSet& answer, Bytes) {
     slot.has_role = epoch_ == slot.epoch;
     // An answer from before a power cut that took the end is stale.
     const Offset end = std::min(end_before_, client_.stage().history.visible_end(slot.key()));
+    client_.stage().history.on_log_start(slot.key(), answer.log_start_offset, start_before_);
     if (answer.end_offset < end)
       schedule.fail("the log ends at {}, but offsets up to {} were readable", answer.end_offset, end);
     return;

@@ -25,7 +25,8 @@ class Controller final : public Actor {
   bool in_flight_ = false;
   std::size_t slot_ = 0;  // that the call is about
   LeaderEpoch epoch_ = 0;
-  Offset end_before_ = 0;  // readable when the call was made
+  Offset end_before_ = 0;    // readable when the call was made
+  Offset start_before_ = 0;  // the log start known then
 };
 
 }  // namespace tailrace::sim

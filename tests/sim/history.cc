@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include "engine/log/checkpoint.h"
 #include "engine/log/directory_files.h"
 #include "engine/log/format.h"
 #include "engine/record/compression.h"
@@ -83,6 +84,19 @@ void History::on_high_watermark(const TopicIdPartition& key, Offset high_waterma
   partition.visible_end = std::max(partition.visible_end, high_watermark);
 }
 
+void History::on_log_start(const TopicIdPartition& key, Offset log_start, Offset known_before) {
+  if (log_start > 0 && !moves_log_starts_)
+    return schedule_.fail("the log start is {}, and nobody has moved it", log_start);
+  if (log_start < known_before) return schedule_.fail("the log start was {} and is {}", known_before, log_start);
+  Partition& partition = partitions_[key];
+  partition.log_start = std::max(partition.log_start, log_start);
+}
+
+Offset History::log_start(const TopicIdPartition& partition) const {
+  const auto found = partitions_.find(partition);
+  return found == partitions_.end() ? 0 : found->second.log_start;
+}
+
 Offset History::visible_end(const TopicIdPartition& partition) const {
   const auto found = partitions_.find(partition);
   return found == partitions_.end() ? 0 : found->second.visible_end;
@@ -144,13 +158,22 @@ Offset History::on_read(const TopicIdPartition& key, Offset position, Offset hig
 }
 
 void History::audit_partition(Partition& history, const TopicIdPartition& key, const Inode& directory,
-                              const std::string& name, Ending ending) {
+                              const std::string& name, Offset log_start, Ending ending) {
   std::map<ProducerId, std::int64_t> next_sequences;
   std::set<const SentBatch*> found;
+  if (log_start < history.log_start)
+    return schedule_.fail("audit: {} starts at {}, and {} was told", name, log_start, history.log_start);
+  if (log_start > 0 && !moves_log_starts_) return schedule_.fail("audit: {} starts at {}", name, log_start);
   Offset end = 0;
+  bool has_all = true;                                      // from the very first batch on
   for (const auto& [file_name, inode] : directory.names) {  // segments in order: names are zero-padded
     const std::optional<Offset> base_offset = log::parse_segment_file_name(file_name, log::kLogSuffix);
     if (!base_offset) continue;
+    if (*base_offset > end && *base_offset <= log_start) {  // segments went, or came back in part after a power cut
+      end = *base_offset;
+      next_sequences.clear();
+      has_all = false;
+    }
     if (*base_offset != end) return schedule_.fail("audit: segment {}/{} follows offset {}", name, file_name, end);
     Bytes bytes = inode->content;
     while (!bytes.empty()) {
@@ -168,7 +191,9 @@ void History::audit_partition(Partition& history, const TopicIdPartition& key, c
       if (sent == nullptr) return;
       if (!found.insert(sent).second) return schedule_.fail("audit: {} has batch {:x} twice", name, sent->id);
       if (sent->producer_id != kNoProducerId) {
+        const bool is_first = !next_sequences.contains(sent->producer_id);
         std::int64_t& next = next_sequences[sent->producer_id];
+        if (is_first && !has_all) next = sent->base_sequence;
         if (sent->base_sequence != next) {
           return schedule_.fail("audit: {} has sequence {} of producer {} at offset {} where {} is due", name,
                                 sent->base_sequence, sent->producer_id, end, next);
@@ -186,7 +211,10 @@ void History::audit_partition(Partition& history, const TopicIdPartition& key, c
   }
   // Without the disk's promise a power cut takes the end of the log, never a part of its middle.
   if (!durable_ && ending == Ending::power_cut) {
-    for (auto each = history.seen.lower_bound(end); each != history.seen.end(); each = history.seen.erase(each)) {
+    auto lost = history.seen.lower_bound(end);
+    // Where all is gone up to the log start, one may reach over it.
+    if (lost != history.seen.begin() && std::prev(lost)->first + std::prev(lost)->second->record_count > end) --lost;
+    for (auto each = lost; each != history.seen.end(); each = history.seen.erase(each)) {
       each->second->offset = kNoOffset;
       each->second->acknowledged = false;
       each->second->may_be_there = true;
@@ -205,6 +233,12 @@ void History::audit_partition(Partition& history, const TopicIdPartition& key, c
 
 void History::audit(Disk& disk, const std::string& data_directory, Ending ending) {
   const std::shared_ptr<Inode> data = disk.find(data_directory);
+  log::OffsetCheckpoint log_starts;
+  if (const auto file = data->names.find(std::string(log::kLogStartOffsetFile)); file != data->names.end()) {
+    const Result<log::OffsetCheckpoint> parsed = log::parse_offset_checkpoint(as_text(file->second->content));
+    if (!parsed) return schedule_.fail("audit: the log starts cannot be read");
+    log_starts = *parsed;
+  }
   std::set<TopicIdPartition> found;
   for (const auto& [name, inode] : data->names) {
     const std::optional<log::PartitionDirectory> parsed = log::parse_partition_directory_name(name);
@@ -219,7 +253,8 @@ void History::audit(Disk& disk, const std::string& data_directory, Ending ending
     found.insert(key);
     Partition& history = partitions_[key];
     if (history.deleted) return schedule_.fail("audit: {} was deleted and is there", name);
-    audit_partition(history, key, *inode, name, ending);
+    const auto log_start = log_starts.find({parsed->topic, parsed->partition});
+    audit_partition(history, key, *inode, name, log_start == log_starts.end() ? 0 : log_start->second, ending);
   }
   for (const auto& [key, history] : partitions_) {
     if (history.created && !history.deleting && !found.contains(key)) {

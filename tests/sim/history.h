@@ -4,7 +4,8 @@
 //   kill),
 //   - a batch is in the log twice, or one that was refused is there at all,
 //   - offsets are not dense, a producer's sequence has a gap, or the log shows what nobody sent,
-//   - a reader sees a batch beyond the high watermark.
+//   - a reader sees a batch beyond the high watermark,
+//   - a log start goes back after it was acknowledged or seen, or what lies above it is missing.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ enum class Ending { killed, power_cut, stopped };
 
 class History {
  public:
-  History(Schedule& schedule, bool durable) : schedule_(schedule), durable_(durable) {}
+  History(Schedule& schedule, bool durable, bool moves_log_starts)
+      : schedule_(schedule), durable_(durable), moves_log_starts_(moves_log_starts) {}
 
   SentBatch& add_batch(const TopicIdPartition& partition, Bytes batch);
   static constexpr std::size_t kIdSize = 8;  // at the start of each record's value
@@ -57,6 +59,9 @@ class History {
   void on_deleting(const TopicIdPartition& partition) { partitions_[partition].deleting = true; }
   void on_deleted(const TopicIdPartition& partition) { partitions_[partition].deleted = true; }
   void on_high_watermark(const TopicIdPartition& partition, Offset high_watermark);
+  // Told by the engine; `known_before` is what log_start() was when it was asked.
+  void on_log_start(const TopicIdPartition& partition, Offset log_start, Offset known_before);
+  [[nodiscard]] Offset log_start(const TopicIdPartition& partition) const;
   // Bytes that a reader got for a fetch at `position`: whole batches and perhaps a cut one. Returns the offset to go on
   // with.
   Offset on_read(const TopicIdPartition& partition, Offset position, Offset high_watermark, Bytes bytes);
@@ -79,16 +84,18 @@ class History {
     bool deleted = false;
     std::map<Offset, SentBatch*> seen;
     Offset visible_end = 0;
+    Offset log_start = 0;      // the largest that was told
     Offset recovered_end = 0;  // of the last restart: durable from there on
   };
   SentBatch* identify(const TopicIdPartition& partition, const record::BatchHeader& header, Bytes batch,
                       const char* where);
   void see(Partition& partition, SentBatch& batch, Offset base_offset, const char* where);
   void audit_partition(Partition& history, const TopicIdPartition& key, const Inode& directory, const std::string& name,
-                       Ending ending);
+                       Offset log_start, Ending ending);
 
   Schedule& schedule_;
   bool durable_;
+  bool moves_log_starts_;
   std::uint64_t incarnation_ = 0;
   std::deque<SentBatch> batches_;
   std::map<std::uint64_t, SentBatch*> by_id_;

@@ -61,6 +61,7 @@ void KafkaReader::fetch() {
     session_position_ = position_;
   }
   in_flight_ = true;
+  start_before_ = client_.stage().history.log_start(slot().key());
   end_before_ = client_.stage().history.visible_end(slot().key());
   incarnation_before_ = client_.stage().history.incarnation();
   client_.schedule().note("fetch slot={} offset={} version={} session={} epoch={}", slot_, position_, version_,
@@ -108,6 +109,10 @@ void KafkaReader::on_answer(const TopicIdPartition& key, Offset position, std::o
       position_ = 0;  // a power cut took the end
       return;
     }
+    if (error == ErrorCode::OFFSET_OUT_OF_RANGE && client_.stage().plan.moves_log_starts()) {
+      position_ = history.visible_end(key);  // as with auto.offset.reset=latest
+      return;
+    }
     if (error == ErrorCode::OFFSET_OUT_OF_RANGE) {
       return schedule.fail("offset {} was called out of range; offsets up to {} were readable", position,
                            history.visible_end(key));
@@ -122,6 +127,7 @@ void KafkaReader::on_answer(const TopicIdPartition& key, Offset position, std::o
       return pause(500, 10'000);
     }
     history.on_high_watermark(key, partition.high_watermark);
+    if (version_ >= 5) history.on_log_start(key, partition.log_start_offset, start_before_);
     const Bytes records = partition.records.bytes.value_or(Bytes{});
     const Offset next = history.on_read(key, position, partition.high_watermark, records);
     if (position_ == position) position_ = next;

@@ -25,6 +25,7 @@ class KafkaReader final : public Actor {
   Offset position_ = 0;
   std::uint64_t incarnation_before_ = 0;  // the broker asks again when the engine is back, with less
   Offset end_before_ = 0;                 // of what was readable when the question was asked
+  Offset start_before_ = 0;               // the log start known then
   bool in_flight_ = false;
   std::int16_t version_ = 12;
   std::int32_t session_id_ = 0;

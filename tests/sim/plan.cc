@@ -39,6 +39,10 @@ Plan::Plan(Random& random) {
   ring_bytes = std::size_t{1} << random.between(16, 18);
   fault_pause_ms = random.between(20, 300);
   even_batches = random.one_in(4);
+  deletes_records = random.one_in(3);
+  retention_ms = random.one_in(5) ? random.between(100, 2000) : -1;
+  retention_bytes = random.one_in(5) ? random.between(1000, 40'000) : -1;
+  retention_check_interval_ms = random.between(10, 500);
 }
 
 Uuid random_topic_id(Random& random) {

@@ -34,6 +34,7 @@ struct Plan {
   bool raises_epochs;
   bool kills_broker;
   bool resets_connections;
+  bool deletes_records;
   [[nodiscard]] bool disk_fails() const {
     return fills_disk || fails_writes || fails_syncs || fails_metadata || crashes_midway;
   }
@@ -52,6 +53,10 @@ struct Plan {
   std::uint32_t index_interval_bytes;
   std::int64_t segment_ms;
   std::int64_t checkpoint_interval_ms;
+  std::int64_t retention_ms;     // -1: none
+  std::int64_t retention_bytes;  // -1: none
+  std::int64_t retention_check_interval_ms;
+  [[nodiscard]] bool moves_log_starts() const { return deletes_records || retention_ms >= 0 || retention_bytes >= 0; }
   std::size_t ring_bytes;
   std::int64_t fault_pause_ms;
 };

@@ -52,6 +52,7 @@ void Reader::start_read() {
   request_.whole_first_batch = client_.stage().healed || !random.one_in(5) ? 1 : 0;
   in_flight_ = true;
   watching_ = false;
+  start_before_read_ = client_.stage().history.log_start({topic_id_, slot().partition});
   end_before_read_ = client_.stage().history.visible_end({topic_id_, slot().partition});
   client_.schedule().note("read slot={} offset={} max={}", slot_, position_, request_.max_bytes);
   client_.api().read(request_, call_);
@@ -66,10 +67,15 @@ void Reader::on_plan(const api::ReadPlan& plan, Bytes) {
   if (watching_ != (plan.moved != 0) && plan.code == api::kOk) schedule.fail("a watch was answered out of turn");
   watching_ = plan.watching != 0;
   in_flight_ = watching_;
+  if (plan.log_start_offset != kNoOffset) history.on_log_start(key, plan.log_start_offset, start_before_read_);
   if (plan.code != api::kOk) {
     in_flight_ = watching_ = false;
     switch (static_cast<Code>(plan.code)) {
       case Code::out_of_range:
+        if (plan.log_start_offset > request_.fetch_offset) {
+          if (topic_id_ == key.topic_id) begin_at(plan.log_start_offset);
+          break;
+        }
         if (!history.is_durable() && request_.fetch_offset > std::min(end_before_read_, history.visible_end(key))) {
           begin_at(0);  // a power cut took the end
           break;
@@ -138,9 +144,12 @@ void Reader::look() {
 
 void Reader::ask_offset() {
   api::ListOffset request;
-  request.partition = {topic_id_, slot().partition};
+  request.partition = {slot().topic_id, slot().partition};
   request.timestamp = client_.random().one_in(2) ? -1 : -2;
   asks_offset_ = true;
+  asked_timestamp_ = request.timestamp;
+  asked_key_ = slot().key();
+  start_before_ = client_.stage().history.log_start(asked_key_);
   end_before_ = request.timestamp == -1 ? client_.stage().history.visible_end(slot().key()) : 0;
   client_.api().list_offset(request, offset_call_);
 }
@@ -148,6 +157,7 @@ void Reader::ask_offset() {
 void Reader::on_offset(const api::OffsetListed& answer, Bytes) {
   asks_offset_ = false;
   if (answer.code != api::kOk) return;
+  if (asked_timestamp_ == -2) client_.stage().history.on_log_start(asked_key_, answer.offset, start_before_);
   if (answer.offset < end_before_) {
     // A power cut in between may have taken the end.
     if (client_.stage().history.is_durable())

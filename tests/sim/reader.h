@@ -38,6 +38,10 @@ class Reader final : public Actor {
   bool asks_offset_ = false;
   Offset end_before_read_ = 0;  // known when the question was asked
   Offset end_before_ = 0;       // the same of asks_offset_
+  Offset start_before_read_ = 0;
+  Offset start_before_ = 0;
+  TimestampMs asked_timestamp_ = -1;
+  TopicIdPartition asked_key_;
 
   // A plan whose bytes are not looked at yet.
   api::FileCache::Entry* held_ = nullptr;

@@ -1,6 +1,7 @@
 #include "tests/sim/world.h"
 
 #include "tests/sim/controller.h"
+#include "tests/sim/deleter.h"
 #include "tests/sim/kafka_reader.h"
 #include "tests/sim/producer.h"
 #include "tests/sim/reader.h"
@@ -20,6 +21,7 @@ server::Settings make_settings(const Plan& plan) {
   settings.durability = plan.durable ? server::Durability::disk : server::Durability::memory;
   settings.checkpoint_interval_ms = plan.checkpoint_interval_ms;
   settings.file_delete_delay_ms = 300;
+  settings.retention_check_interval_ms = plan.retention_check_interval_ms;
   return settings;
 }
 
@@ -31,7 +33,7 @@ World::World(std::uint64_t seed, bool verbose)
       disk_(schedule_.random),
       network_(schedule_),
       around_{schedule_, disk_, network_},
-      history_(schedule_, plan_.durable),
+      history_(schedule_, plan_.durable, plan_.moves_log_starts()),
       stage_{plan_, history_, slots_},
       settings_(make_settings(plan_)) {
   std::string name;
@@ -71,6 +73,7 @@ void World::make_clients() {
   }
   for (std::size_t i = 0; i < plan_.plain_producers; ++i) add.operator()<Producer>(any_client(), ProducerId{0}, false);
   for (std::size_t i = 0; i < plan_.readers; ++i) add.operator()<Reader>(any_client());
+  if (plan_.deletes_records) add.operator()<Deleter>(any_client());
   for (std::size_t i = 0; i < plan_.kafka_producers + plan_.kafka_readers; ++i) {
     kafka_clients_.push_back(std::make_unique<KafkaClient>(around_, stage_, "kafka" + std::to_string(i)));
     KafkaClient& client = *kafka_clients_.back();

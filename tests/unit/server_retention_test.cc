@@ -20,14 +20,13 @@ class Retention : public HeldShardTest {
     settings_.retention_check_interval_ms = kCheckMs;
     rules_.file_delete_delay_ms = kDeleteDelayMs;
     rules_.deletes_segments = 1;
+    rules_.segment_bytes = 80;  // a segment for each batch of one record
     HeldShardTest::SetUp();
     set_role();
   }
-  // A segment for each batch of one record.
   void set_role() {
     api::SetRole request = rules_;
     request.partition = {kTopic, 0};
-    request.segment_bytes = 80;
     request.index_bytes_max = 1 << 20;
     request.index_interval_bytes = 100;
     request.segment_ms = INT64_MAX;
@@ -140,6 +139,8 @@ TEST_F(Retention, DeletedRecordsAreGoneOnceTheirCheckpointIsDurableAndNobodySees
 }
 
 TEST_F(Retention, DeletionsThatComeTogetherShareAWriteOfTheCheckpoint) {
+  rules_.segment_bytes = 1 << 20;
+  set_role();
   for (int i = 0; i < 9; ++i) produce(1000);
   std::array<Asked<api::RecordsDeleted>, 5> deleted;
   delete_records(deleted[0], 1);
@@ -405,6 +406,41 @@ TEST_F(Retention, AStopSavesWhatWasStillToBeAnswered) {
   EXPECT_EQ(deleted.answer.low_watermark, 2);
   restart();
   EXPECT_EQ(log_start_, 2);
+}
+
+// Without it a power cut would leave nothing that tells of the producers whose segments went.
+TEST_F(Retention, SegmentsGoOnceTheSnapshotOfTheNextOneIsDurable) {
+  for (int i = 0; i < 4; ++i) produce(1000);
+  Asked<api::RecordsDeleted> deleted;
+  delete_records(deleted, 2);
+  turn();
+  files().end(0);
+  turn();
+  files().end(0);
+  turn();
+  ASSERT_EQ(deleted.answer.low_watermark, 2);
+  const auto look = [&](std::size_t segments) {
+    io_.pass(1ms);
+    turn();
+    EXPECT_EQ(segment_files(".log").size(), segments);
+  };
+  look(4);
+  ASSERT_EQ(files().held.size(), 1u);
+  files().end(0, -EIO);
+  look(4);
+  EXPECT_TRUE(files().held.empty()) << "not before the next check";
+  io_.pass(std::chrono::milliseconds(kCheckMs));
+  look(4);
+  ASSERT_EQ(files().count("file"), 1u);
+  Asked<api::Done> removed;
+  client_->delete_partition({.partition = {kTopic, 0}}, removed.call);
+  turn();
+  EXPECT_EQ(removed.answer.code, number(Code::retry)) << "it is busy";
+  files().end(0);
+  look(4);
+  ASSERT_EQ(files().count(path("orders-0")), 1u);
+  files().end(0);
+  look(2);
 }
 
 TEST_F(Retention, ManySegmentsGoInSmallSteps) {
