@@ -60,6 +60,7 @@ mutant no_directory_sync_on_start engine/server/data_directory.cc 's/  if \(Resu
 mutant no_directory_sync_on_delete engine/server/partitions.cc 's/    if \(removed\) \{\n      return wait_settled\(session, \*found->second, \{[^}]*\}\);\n    \}\n//; s/  hosted\.settling = std::make_unique<Settling>\(\);\n  settle_name\(hosted\);\n  return/  return/'
 mutant window_off_by_one engine/partition/producers.cc 's/if \(state\.batches\.size\(\) == ProducerState::kBatchesMax\)/if (state.batches.size() == ProducerState::kBatchesMax - 1)/'
 mutant producers_forgotten engine/partition/partition.cc 's/producers_\.clear\(\);\n/producers_.clear();\n  if (log_->end_offset() >= 0) return {};\n/'
+mutant log_start_seen_early engine/server/retention.cc 's/  hosted\.wanted_log_start = offset;\n/  hosted.wanted_log_start = offset;\n  move_log_start(hosted, offset);\n/'
 mutant torn_batch_kept engine/log/recovery.cc 's/  if \(auto done = segment\.cut_to_size\(\); !done\) return std::unexpected\(done\.error\(\)\);\n//'
 mutant no_checksum_in_recovery engine/log/recovery.cc 's/!crc_is_valid\(batch, \*bytes\)/false/'
 mutant gap_kept engine/log/recovery.cc 's/gaps_are_losses && segment/gaps_are_losses && false && segment/'
