@@ -7,6 +7,7 @@
 #include "services/kafka/messages/describe_log_dirs.h"
 #include "services/kafka/messages/describe_producers.h"
 #include "services/kafka/messages/fetch.h"
+#include "services/kafka/messages/incremental_alter_configs.h"
 #include "tests/wire/steps.h"
 
 namespace tailrace::wire {
@@ -222,6 +223,29 @@ TEST(RetentionOnTheWire, ExpiredSegmentsGoTheLogStartStaysAndTheirSpaceComesBack
   Client again(node->port());
   EXPECT_EQ(list_offset(again, "old", kEarliest).offset, 10);
   EXPECT_EQ(list_offset(again, "kept", kEarliest).offset, 0);
+}
+
+TEST(RetentionOnTheWire, CountsAsItIsSetNow) {
+  const std::unique_ptr<Node> node = Node::start({.settings = {"log.retention.check.interval.ms=50"}});
+  Client client(node->port());
+  make_topic(client, "changes", 1, {{"segment.bytes", "200"}, {"retention.ms", "-1"}, {"compression.type", "gzip"}});
+  for (int i = 0; i < 5; ++i)
+    ASSERT_EQ(produce(client, "changes", batch_of({std::string(100, 'x')}, {}, 1000)).error, ErrorCode::NONE);
+  const auto set = [&](std::string_view key, std::string_view value) {
+    const kafka::IncrementalAlterConfigsRequest request{
+        .resources = {{.resource_type = 2,
+                       .resource_name = "changes",
+                       .configs = {{.name = key, .config_operation = 0, .value = value}}}}};
+    const auto answer = client.call<kafka::IncrementalAlterConfigsResponse>(request, std::int16_t{1});
+    EXPECT_EQ(answer->responses.at(0).error_code, 0);
+  };
+  EXPECT_EQ(headers_of(fetch(client, "changes", 0).records).at(0).compression(), record::Compression::gzip);
+  set("compression.type", "zstd");
+  EXPECT_EQ(produce(client, "changes", batch_of({"zstd"}, {}, 1000)).base_offset, 5);
+  EXPECT_EQ(headers_of(fetch(client, "changes", 5).records).at(0).compression(), record::Compression::zstd);
+  EXPECT_EQ(list_offset(client, "changes", kEarliest).offset, 0);
+  set("retention.ms", "1000");
+  EXPECT_TRUE(eventually([&] { return list_offset(client, "changes", kEarliest).offset == 6; }));
 }
 
 // A reader far behind: it holds the file while it goes.
