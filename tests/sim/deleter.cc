@@ -15,7 +15,8 @@ void Deleter::act() {
   key_ = slot().key();
   end_before_ = history.visible_end(key_);
   start_before_ = history.log_start(key_);
-  offset_ = random.one_in(5) ? -1 : random.between(std::max<Offset>(0, start_before_ - 3), end_before_ + 3);
+  const Offset low = std::max<Offset>(0, start_before_ - 3);
+  offset_ = random.one_in(5) ? -1 : random.between(low, std::max(low, end_before_ + 3));
   in_flight_ = true;
   client_.schedule().note("delete records slot={} offset={}", slot_, offset_);
   client_.api().delete_records({.request = 0, .partition = {key_.topic_id, key_.partition}, .offset = offset_}, call_);
