@@ -38,7 +38,6 @@ class Kafka:
             "node.id": NODE_ID,
             "controller.quorum.voters": f"{NODE_ID}@127.0.0.1:{controller_port}",
             "listeners": f"PLAINTEXT://{self.address},CONTROLLER://127.0.0.1:{controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{self.address}",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": f"{directory}/kafka",
         }

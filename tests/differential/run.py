@@ -177,7 +177,8 @@ def element_name(element):
     names = [str(element[key]) for key in ("apiKey", "name", "topicName", "topic", "resourceType", "resourceName", "entityType", "entityName",
                                            "key", "partitionIndex", "partition", "partitionId", "index", "brokerId", "nodeId",
                                            "batchIndex", "producerId") if element.get(key) is not None]
-    return "/".join(names) or str(element.get("topicId", ""))
+    parts = [element_name(each) for each in element.get("entity", [])]  # of quotas
+    return "/".join(names + parts) or str(element.get("topicId", ""))
 
 
 def compare(scenario, kafka, tailrace):
@@ -238,10 +239,14 @@ def advertised(asker, broker):
 
 
 def table_of(asker, kafka, tailrace):
-    """The versions to try: Tailrace's, or Kafka's where Tailrace has none."""
+    """{api name: versions to try}: those of both brokers; Kafka's where Tailrace has none, so that this shows."""
     ours, theirs = advertised(asker, tailrace), advertised(asker, kafka)
     names = asker.ask({"names": True})
-    return {name: ours.get(key, theirs.get(key, range(0))) for key, name in ((int(k), n) for k, n in names.items())}
+    both = {}
+    for key, name in ((int(k), n) for k, n in names.items()):
+        versions = theirs.get(key, range(0))
+        both[name] = range(max(versions.start, ours[key].start), min(versions.stop, ours[key].stop)) if key in ours else versions
+    return both
 
 
 def find_jars():
