@@ -42,10 +42,7 @@ Described describe_topic(const NodeState& node, const std::string& name) {
     return refused(ErrorCode::INVALID_TOPIC_EXCEPTION, std::move(fault));
   }
   const node::TopicImage* const topic = node.image->find(name);
-  if (topic == nullptr) {
-    return refused(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-                   std::string(kafka::error_text(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)));
-  }
+  if (topic == nullptr) return refused(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "");
   return {ErrorCode::NONE, {}, node::describe_topic(node.broker_configs(), topic->overrides)};
 }
 

@@ -64,6 +64,11 @@ void refuse(PartitionAnswer& answer, ErrorCode code) {
   answer.base_offset = kNoOffset;
 }
 
+// No more than there are replicas, as in Kafka since 3.7 (Partition.effectiveMinIsr).
+std::size_t in_sync_min(const node::TopicImage& topic, const node::PartitionImage& partition) {
+  return std::min(static_cast<std::size_t>(topic.config.min_insync_replicas), partition.replicas.size());
+}
+
 }  // namespace
 
 struct Produce::Target {
@@ -211,8 +216,7 @@ bool Produce::start_partition(Pending& pending, PartitionAppend& append, Bytes r
     } else if (partition->leader != node_.node_id) {
       error = ErrorCode::NOT_LEADER_OR_FOLLOWER;
       answer.current_leader = {.leader_id = partition->leader, .leader_epoch = partition->leader_epoch};
-    } else if (acks == -1 &&
-               static_cast<std::int32_t>(partition->in_sync.size()) < target.topic->config.min_insync_replicas) {
+    } else if (acks == -1 && partition->in_sync.size() < in_sync_min(*target.topic, *partition)) {
       error = ErrorCode::NOT_ENOUGH_REPLICAS;
     } else if (records.empty()) {
       error = ErrorCode::INVALID_RECORD;

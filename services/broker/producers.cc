@@ -20,7 +20,6 @@ using PartitionAnswer = DescribeProducersResponse::PartitionResponse;
 
 void refuse(PartitionAnswer& answer, ErrorCode error) {
   answer.error_code = kafka::wire(error);
-  answer.error_message = kafka::error_text(error);
   answer.active_producers.clear();
 }
 

@@ -360,6 +360,8 @@ void Server::route(Request& request) {
       return metadata_.describe_topic_partitions(request);
     case kafka::api_key::kFindCoordinator:
       return answer_find_coordinator(request);
+    case kafka::api_key::kDescribeUserScramCredentials:
+      return answer_describe_user_scram_credentials(request);
     case kafka::api_key::kDescribeConfigs:
       return answer_describe_configs(node_, request);
     default:

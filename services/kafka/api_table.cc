@@ -146,6 +146,7 @@ constexpr std::array kApiTable = {
     api(api_key::kListPartitionReassignments, 0, 0, Handler::zkbridge),
     api(api_key::kDescribeClientQuotas, 0, 1, Handler::zkbridge),
     api(api_key::kAlterClientQuotas, 0, 1, Handler::zkbridge),
+    api(api_key::kDescribeUserScramCredentials, 0, 0, Handler::broker),
     api(api_key::kDescribeCluster, 0, 2, Handler::broker),
     api(api_key::kDescribeProducers, 0, 0, Handler::broker),
     api(api_key::kAllocateProducerIds, 0, 0, Handler::control),

@@ -34,6 +34,7 @@ constexpr std::int16_t kAlterPartitionReassignments = 45;
 constexpr std::int16_t kListPartitionReassignments = 46;
 constexpr std::int16_t kDescribeClientQuotas = 48;
 constexpr std::int16_t kAlterClientQuotas = 49;
+constexpr std::int16_t kDescribeUserScramCredentials = 50;
 constexpr std::int16_t kAlterPartition = 56;
 constexpr std::int16_t kDescribeCluster = 60;
 constexpr std::int16_t kDescribeProducers = 61;

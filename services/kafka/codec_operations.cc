@@ -3,6 +3,7 @@
 #include "services/kafka/messages/alter_client_quotas.h"
 #include "services/kafka/messages/alter_partition_reassignments.h"
 #include "services/kafka/messages/describe_client_quotas.h"
+#include "services/kafka/messages/describe_user_scram_credentials.h"
 #include "services/kafka/messages/elect_leaders.h"
 #include "services/kafka/messages/get_telemetry_subscriptions.h"
 #include "services/kafka/messages/list_partition_reassignments.h"
@@ -16,6 +17,8 @@ template struct Codec<AlterPartitionReassignmentsRequest>;
 template struct Codec<AlterPartitionReassignmentsResponse>;
 template struct Codec<DescribeClientQuotasRequest>;
 template struct Codec<DescribeClientQuotasResponse>;
+template struct Codec<DescribeUserScramCredentialsRequest>;
+template struct Codec<DescribeUserScramCredentialsResponse>;
 template struct Codec<ElectLeadersRequest>;
 template struct Codec<ElectLeadersResponse>;
 template struct Codec<GetTelemetrySubscriptionsRequest>;

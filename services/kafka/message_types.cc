@@ -20,6 +20,7 @@
 #include "services/kafka/messages/describe_log_dirs.h"
 #include "services/kafka/messages/describe_producers.h"
 #include "services/kafka/messages/describe_topic_partitions.h"
+#include "services/kafka/messages/describe_user_scram_credentials.h"
 #include "services/kafka/messages/elect_leaders.h"
 #include "services/kafka/messages/fetch.h"
 #include "services/kafka/messages/find_coordinator.h"
@@ -133,6 +134,8 @@ constexpr std::array kMessageTypes = {
     type_of<DescribeClientQuotasResponse>(),
     type_of<AlterClientQuotasRequest>(),
     type_of<AlterClientQuotasResponse>(),
+    type_of<DescribeUserScramCredentialsRequest>(),
+    type_of<DescribeUserScramCredentialsResponse>(),
     type_of<AlterPartitionRequest>(),
     type_of<AlterPartitionResponse>(),
     type_of<DescribeClusterRequest>(),

@@ -311,7 +311,8 @@ void Controller::create_partitions(AdminRequest request, Bytes body) {
     }
     auto added = plan_growth(cluster_, *wishes[i], options_.chance);
     if (!added) {
-      decide({id, i}, added.error().code, added.error().message);
+      decide({id, i}, added.error().code,
+             added.error().message.empty() ? std::nullopt : std::optional(added.error().message));
       continue;
     }
     if (asked->validate_only) {

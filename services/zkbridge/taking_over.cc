@@ -91,7 +91,8 @@ std::vector<Operation> take_over(const FoundData& found, BrokerId node, std::int
   }
   if (any_is_careful) {
     notes.push_back(
-        "topics_have_no_retention reason=\"their settings are not in the data directory, and nothing of theirs shall be "
+        "topics_have_no_retention reason=\"their settings are not in the data directory, and nothing of theirs shall "
+        "be "
         "removed by defaults\"");
   }
   return operations;

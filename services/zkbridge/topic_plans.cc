@@ -199,7 +199,7 @@ std::expected<std::vector<PartitionState>, Refusal> plan_growth(
     const Cluster& cluster, const kafka::CreatePartitionsRequest::CreatePartitionsTopic& wish, const Chance& chance) {
   const auto at = cluster.topics.find(wish.name);
   if (at == cluster.topics.end() || at->second.is_deleting) {
-    return refuse(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.");
+    return refuse(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "");
   }
   const Topic& topic = at->second;
   const auto current = static_cast<std::int32_t>(topic.partitions.size());
