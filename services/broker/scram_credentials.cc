@@ -29,9 +29,9 @@ void answer_describe_user_scram_credentials(Request& request) {
   for (const auto& [user, count] : times) {
     const bool is_twice = count > 1;
     texts.push_back(
-        fmt::format(is_twice ? "Cannot describe SCRAM credentials for the same user twice in a single request: {}"
-                             : "Attempt to describe a user credential that does not exist: {}",
-                    user));
+        is_twice
+            ? fmt::format("Cannot describe SCRAM credentials for the same user twice in a single request: {}", user)
+            : fmt::format("Attempt to describe a user credential that does not exist: {}", user));
     response.results.push_back(
         {.user = user,
          .error_code = kafka::wire(is_twice ? ErrorCode::DUPLICATE_RESOURCE : ErrorCode::RESOURCE_NOT_FOUND),

@@ -84,12 +84,9 @@ TEST_F(Settings, OfTheNodeAreTheDefaultsOfTopicsAtOnce) {
   EXPECT_EQ(described(client, kTopic, topic, "max.message.bytes"), "1048588 5");
 }
 
-TEST_F(Settings, OfMinimalReplicasAndPoliciesAreObeyedAtOnceToo) {
+TEST_F(Settings, OfPoliciesAreObeyedAtOnceToo) {
   const std::string topic = fresh("policies");
   make_topic(client, topic);
-  EXPECT_EQ(alter(client, kBroker, "", "min.insync.replicas", "2"), ErrorCode::NONE);
-  EXPECT_EQ(produce(client, topic, batch_of({"a"})).error, ErrorCode::NOT_ENOUGH_REPLICAS);
-  EXPECT_EQ(alter(client, kBroker, "", "min.insync.replicas", std::nullopt, kRemove), ErrorCode::NONE);
   EXPECT_EQ(produce(client, topic, batch_of({"a"})).error, ErrorCode::NONE);
   EXPECT_EQ(alter(client, kTopic, topic, "cleanup.policy", "compact", kAppend), ErrorCode::NONE);
   EXPECT_EQ(described(client, kTopic, topic, "cleanup.policy"), "delete,compact 1");
