@@ -95,6 +95,7 @@ void DescribeProducers::ask_next(Pending& pending) {
       const node::PartitionImage* const partition = known == nullptr ? nullptr : known->find(answer.partition_index);
       if (partition == nullptr) {
         refuse(answer, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        if (known == nullptr) answer.error_message = "This server does not host this topic-partition.";
       } else if (partition->leader != node_.node_id) {
         refuse(answer, ErrorCode::NOT_LEADER_OR_FOLLOWER);
       } else {

@@ -132,10 +132,11 @@ def cluster_tools(s):
     s.tool("LeaderElectionCommand", *AT, "--election-type", "unclean", "--topic", "tools-b", "--partition", "0", errors=True)
     reassign = lambda *arguments, **more: s.tool("reassign.ReassignPartitionsCommand", *AT, *arguments, **more)
     reassign("--list")
+    paths = [(r'"log_dirs":\["[^"]*"\]', '"log_dirs":[<directory>]')]
     reassign("--generate", "--broker-list", "1", "--topics-to-move-json-file", "{dir}/topics.json",
-             files={"topics.json": json.dumps({"version": 1, "topics": [{"topic": "tools-b"}]})})
+             files={"topics.json": json.dumps({"version": 1, "topics": [{"topic": "tools-b"}]})}, hide=paths)
     for action in ("--verify", "--execute", "--verify", "--cancel"):
-        reassign(action, "--reassignment-json-file", "{dir}/moves.json", files={"moves.json": REASSIGNMENT}, errors=True)
+        reassign(action, "--reassignment-json-file", "{dir}/moves.json", files={"moves.json": REASSIGNMENT}, errors=True, hide=paths)
     reassign("--execute", "--reassignment-json-file", "{dir}/moves.json", errors=True,
              files={"moves.json": REASSIGNMENT.replace("[1]", "[7]")})
     s.tool("TransactionsCommand", *AT, "describe-producers", "--topic", "tools-b", "--partition", "0")
@@ -147,8 +148,9 @@ def client_tools(s):
     s.tool("VerifiableProducer", *AT, "--topic", "tools-verifiable", "--max-messages", "20", "--acks", "-1", hide=times, sorted_lines=True)
     s.tool("ProducerPerformance", *AT, "--topic", "tools-verifiable", "--num-records", "1000", "--record-size", "100", "--throughput", "-1",
            hide=[(r"[0-9.,]+", "<n>")])
-    features = ("--offsets-for-times-supported", "true", "--cluster-id-supported", "true", "--expect-record-too-large-exception", "true",
-                "--num-cluster-nodes", "1", "--create-topics-supported", "true", "--describe-acls-supported", "false",
+    has_acls = "true" if s.broker.name == "kafka" else "false"
+    features = ("--offsets-for-times-supported", "true", "--cluster-id-supported", "true", "--expect-record-too-large-exception", "false",
+                "--num-cluster-nodes", "1", "--create-topics-supported", "true", "--describe-acls-supported", has_acls,
                 "--describe-configs-supported", "true", "--idempotent-producer-supported", "true")
     make_topic(s, "tools-compatibility", 1)
     s.tool("ClientCompatibilityTest", *AT, "--topic", "tools-compatibility", *features, errors=True)
