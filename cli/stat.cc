@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +35,7 @@ struct StatOptions {
   double watch_s = 0;  // 0: once
   bool all = false;    // zeros too
   bool json = false;
+  bool clients = false;  // what clients have pushed of their own metrics
 };
 
 // process: name: value
@@ -92,6 +94,31 @@ void print_json(const Readings& now) {
   fmt::print("{}\n", out.dump());
 }
 
+// What the broker has written of the metrics that clients pushed to it (KIP-714).
+int show_clients(const std::string& run, bool as_json) {
+  std::ifstream file(run + "/client_metrics.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto clients = nlohmann::ordered_json::parse(text.empty() ? "[]" : text, nullptr, false);
+  if (!clients.is_array()) return fail("stat", "the broker's file of client metrics is not understood");
+  if (as_json) {
+    fmt::print("{}\n", clients.dump());
+    return 0;
+  }
+  if (clients.empty()) fmt::print("no client has pushed metrics (kafka-client-metrics.sh says which shall)\n");
+  for (const auto& client : clients) {
+    fmt::print("{}  client id {}, {}, at {}: {} pushes, {}\n", client.value("client_instance_id", ""),
+               client.value("client_id", ""), client.value("software", ""), client.value("address", ""),
+               client.value("pushes", std::uint64_t{0}),
+               human_bytes(static_cast<double>(client.value("bytes", std::uint64_t{0}))));
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& [name, value] : client.value("metrics", nlohmann::ordered_json::object()).items()) {
+      rows.push_back({"", name, value.dump()});
+    }
+    if (!rows.empty()) fmt::print("{}", table(rows));
+  }
+  return 0;
+}
+
 int stat(const StatOptions& options) {
   std::string run = options.run;
   if (run.empty()) {
@@ -103,6 +130,7 @@ int stat(const StatOptions& options) {
     }
     run = default_run_directory(absolute_log_dirs(data));
   }
+  if (options.clients) return show_clients(run, options.json);
   using Clock = std::chrono::steady_clock;
   auto before = read_all(run);
   if (!before) return fail("stat", before.error());
@@ -138,8 +166,11 @@ void add_stat_command(CLI::App& app, int& exit_code) {
   command->add_option("--run", options->run, "the node's run directory, where it was set")
       ->type_name("DIR")
       ->excludes(data);
+  CLI::Option* clients =
+      command->add_flag("--clients", options->clients, "the metrics that clients have pushed, by client");
   command->add_option("--watch", options->watch_s, "again every so many seconds, with rates")
       ->check(CLI::Range(0.1, 86400.0).description(""))
+      ->excludes(clients)
       ->type_name("SECONDS");
   command->add_flag("--all", options->all, "also counters that are 0");
   command->add_flag("--json", options->json, "a JSON object (with --watch: one per line)");

@@ -63,6 +63,7 @@ class Connection final : public FrameWaiter {
 
   // The address that the client connected to, asked for once.
   const io::Address& local_address();
+  [[nodiscard]] Result<io::Address> peer_address() const { return node_.io.peer_address(socket_); }
   [[nodiscard]] std::size_t listener() const { return listener_; }
   [[nodiscard]] Instant last_active() const { return last_active_; }
   [[nodiscard]] bool is_idle() const { return in_flight_.empty() && !receiving_frame_; }

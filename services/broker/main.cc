@@ -78,6 +78,7 @@ class Broker : public node::Worker {
       if (endpoint.host.empty() || endpoint.host == "0.0.0.0" || endpoint.host == "::") actual.host = host_name();
       reachable.push_back(actual);
     }
+    server_.show_client_metrics_in(process_.run_path("client_metrics.json"));
     engine_connector_.connect();
     groupcoord_session_.start();
     control_.start(std::move(reachable));

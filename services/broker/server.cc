@@ -62,6 +62,7 @@ Server::Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Coun
       producers_(node),
       metadata_(node, zkbridge),
       topic_changes_(node, zkbridge),
+      telemetry_(node, counters),
       limits_(node.quota_windows, protected_listener(node.config), connections_max) {
   limit_timer_.bind<&Server::on_limit>(this);
   sweep_timer_.bind<&Server::on_sweep>(this);
@@ -109,6 +110,7 @@ void Server::use_settings() {
   limits_.use(std::move(settings));
   limits_.use(*node_.image->quotas());
   node_.quotas.use(node_.image->quotas());
+  telemetry_.use_settings();
   close_excess();
 }
 
@@ -207,6 +209,7 @@ void Server::on_connection_over(Connection& connection) {
   connections_.pop_back();
   connections_open_.set(connections_.size());
   limits_.ended(connection.listener(), *connection.address);
+  telemetry_.on_connection_over(connection);
   muted_.erase({connection.muted_until(), &connection});
   if (finishing_) return;
   for (const std::unique_ptr<Listening>& listening : listeners_) {
@@ -228,6 +231,7 @@ void Server::on_sweep() {
   for (Connection* const each : stale) each->close();
   node_.quotas.forget_idle(node_.quota_time());
   limits_.forget_idle(node_.quota_time());
+  telemetry_.forget_silent();
   node_.io.arm(sweep_timer_, now + std::clamp(idle_max / 4, kSweepPauseMin, kSweepPauseMax));
 }
 
@@ -356,6 +360,10 @@ void Server::route(Request& request) {
       return metadata_.start(request);
     case kafka::api_key::kDescribeCluster:
       return metadata_.describe_cluster(request);
+    case kafka::api_key::kGetTelemetrySubscriptions:
+      return telemetry_.get_subscriptions(request);
+    case kafka::api_key::kPushTelemetry:
+      return telemetry_.push(request);
     case kafka::api_key::kDescribeTopicPartitions:
       return metadata_.describe_topic_partitions(request);
     case kafka::api_key::kFindCoordinator:

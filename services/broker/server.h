@@ -22,6 +22,7 @@
 #include "services/broker/offsets.h"
 #include "services/broker/produce.h"
 #include "services/broker/producers.h"
+#include "services/broker/telemetry.h"
 #include "services/broker/topic_changes.h"
 
 namespace tailrace::broker {
@@ -35,6 +36,8 @@ class Server : public ConnectionHost {
   // Binds a listener; accepting starts with accept_all. Error: the port is taken, the host is not ours.
   Result<io::Address> bind(const io::Address& address);
   void accept_all();
+  // Where what clients push of their metrics can be seen.
+  void show_client_metrics_in(std::string path) { telemetry_.show_in(std::move(path)); }
 
   // Between turns: buries ended connections, hands out arena room.
   bool work();
@@ -76,6 +79,7 @@ class Server : public ConnectionHost {
   DescribeProducers producers_;
   Metadata metadata_;
   TopicChanges topic_changes_;
+  Telemetry telemetry_;
   std::vector<std::unique_ptr<Listening>> listeners_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Connection>> ended_;

@@ -150,6 +150,8 @@ constexpr std::array kApiTable = {
     api(api_key::kDescribeCluster, 0, 2, Handler::broker),
     api(api_key::kDescribeProducers, 0, 0, Handler::broker),
     api(api_key::kAllocateProducerIds, 0, 0, Handler::control),
+    api(api_key::kGetTelemetrySubscriptions, 0, 0, Handler::broker),
+    api(api_key::kPushTelemetry, 0, 0, Handler::broker),
     api(api_key::kListConfigResources, 0, 1, Handler::zkbridge),
     api(api_key::kDescribeTopicPartitions, 0, 0, Handler::broker),
 };

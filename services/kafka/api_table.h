@@ -39,6 +39,8 @@ constexpr std::int16_t kAlterPartition = 56;
 constexpr std::int16_t kDescribeCluster = 60;
 constexpr std::int16_t kDescribeProducers = 61;
 constexpr std::int16_t kAllocateProducerIds = 67;
+constexpr std::int16_t kGetTelemetrySubscriptions = 71;
+constexpr std::int16_t kPushTelemetry = 72;
 constexpr std::int16_t kListConfigResources = 74;
 constexpr std::int16_t kDescribeTopicPartitions = 75;
 }  // namespace api_key

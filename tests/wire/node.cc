@@ -181,6 +181,7 @@ std::uint64_t Node::private_bytes(const std::string& service) const {
   return 0;
 }
 
+std::string Node::run_file(const std::string& name) const { return read_text(directory_ + "/run/" + name); }
 std::string Node::said() const { return read_text(directory_ + "/stderr"); }
 
 }  // namespace tailrace::wire

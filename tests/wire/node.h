@@ -49,6 +49,8 @@ class Node {
   [[nodiscard]] std::uint64_t private_bytes(const std::string& service) const;
   // What the processes have written on stderr.
   [[nodiscard]] std::string said() const;
+  // A file of the run directory; empty where there is none.
+  [[nodiscard]] std::string run_file(const std::string& name) const;
 
  private:
   explicit Node(const NodeOptions& options);
