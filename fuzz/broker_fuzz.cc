@@ -157,7 +157,7 @@ class Node {
         disk_(schedule_.random),
         network_(schedule_),
         around_{schedule_, disk_, network_},
-        history_(schedule_, true),
+        history_(schedule_, true, true),
         stage_{plan_, history_, slots_} {
     std::string name;
     const std::shared_ptr<Inode> root = disk_.parent_of("/data", name);
