@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "engine/base/check.h"
 
@@ -50,10 +52,11 @@ void Connection::start() {
 }
 
 const io::Address& Connection::local_address() {
-  if (local_address_.port == 0) {
-    if (Result<io::Address> address = node_.io.local_address(socket_)) local_address_ = std::move(*address);
+  if (local_address_ == nullptr) {
+    Result<io::Address> address = node_.io.local_address(socket_);
+    local_address_ = std::make_unique<const io::Address>(address ? std::move(*address) : io::Address{});
   }
-  return local_address_;
+  return *local_address_;
 }
 
 // One request is read ahead at most, and only behind requests that may be in flight together.
@@ -188,7 +191,7 @@ void Connection::send_next() {
       return send_part();
     }
     release(std::move(in_flight_.front()));
-    in_flight_.pop_front();
+    in_flight_.erase(in_flight_.begin());
   }
   if (closing_) return close();
   dispatch_due();
@@ -230,7 +233,7 @@ void Connection::send_part() {
   }
   sending_ = false;
   release(std::move(in_flight_.front()));
-  in_flight_.pop_front();
+  in_flight_.erase(in_flight_.begin());
   last_active_ = node_.io.now();
   send_next();
 }
@@ -249,7 +252,7 @@ void Connection::on_sent(std::int64_t result) {
   if (closing_ || result != expected) {
     sending_ = false;
     release(std::move(in_flight_.front()));
-    in_flight_.pop_front();
+    in_flight_.erase(in_flight_.begin());
     return close();
   }
   ++part_;
@@ -275,7 +278,7 @@ void Connection::close() {
   // Answers that are ready have no receiver; those still being made keep the connection until they are done.
   while (!sending_ && !in_flight_.empty() && in_flight_.front()->is_done) {
     release(std::move(in_flight_.front()));
-    in_flight_.pop_front();
+    in_flight_.erase(in_flight_.begin());
   }
   std::erase_if(in_flight_, [this](std::unique_ptr<Request>& request) {
     if (request->is_dispatched) return false;

@@ -6,10 +6,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,11 +103,11 @@ class Connection final : public FrameWaiter {
   std::uint32_t frame_size_ = 0;
   std::size_t received_bytes_ = 0;  // of the frame
   std::unique_ptr<Request> incoming_;
-  std::deque<std::unique_ptr<Request>> in_flight_;  // in order of arrival
+  std::vector<std::unique_ptr<Request>> in_flight_;  // in order of arrival; few, and none of an idle connection
   io::Completion received_beginning_;
   io::Completion received_frame_;
   io::Completion sent_;
-  io::Address local_address_;
+  std::unique_ptr<const io::Address> local_address_;
   Instant last_active_;
   Instant muted_until_;
   std::size_t part_ = 0;  // of the response being sent: 2i: bytes before file i, 2i + 1: file i
