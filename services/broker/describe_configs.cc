@@ -1,5 +1,7 @@
 // DescribeConfigs: the settings of topics and of this broker, row by row as node/describe_configs.h tells them.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,30 +26,40 @@ constexpr std::int8_t kLoggerResource = 8;
 constexpr std::int8_t kClientMetricsResource = 16;
 constexpr std::int8_t kGroupResource = 32;
 
+using Rows = std::vector<node::ConfigRow>;  // the response borrows its texts from them
+
 struct Described {
   ErrorCode error = ErrorCode::NONE;
-  std::string message;
-  std::vector<node::ConfigRow> rows;  // the response borrows its texts from here
+  std::string message{};
+  std::shared_ptr<const Rows> rows = std::make_shared<const Rows>();
 };
 
-Described refused(ErrorCode error, std::string message) { return {error, std::move(message), {}}; }
+Described refused(ErrorCode error, std::string message) { return {error, std::move(message)}; }
+Described with(Rows rows) { return {.rows = std::make_shared<const Rows>(std::move(rows))}; }
+
+// Topics whose own settings are the same have the same rows: made once for a request that asks for all topics.
+using TopicRows = std::map<node::ConfigMap, std::shared_ptr<const Rows>>;
 
 bool is_number(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Described describe_topic(const NodeState& node, const std::string& name) {
+Described describe_topic(const NodeState& node, const std::string& name, TopicRows& made) {
   if (std::string fault = node::topic_name_fault(name); !fault.empty()) {
     return refused(ErrorCode::INVALID_TOPIC_EXCEPTION, std::move(fault));
   }
   const node::TopicImage* const topic = node.image->find(name);
   if (topic == nullptr) return refused(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, "");
-  return {ErrorCode::NONE, {}, node::describe_topic(node.broker_configs(), topic->overrides)};
+  std::shared_ptr<const Rows>& rows = made[topic->overrides];
+  if (rows == nullptr) {
+    rows = std::make_shared<const Rows>(node::describe_topic(node.broker_configs(), topic->overrides));
+  }
+  return {.rows = rows};
 }
 
 Described describe_broker(const NodeState& node, const std::string& name) {
-  if (name.empty()) return {ErrorCode::NONE, {}, node::describe_all_brokers(node.image->of_all_brokers())};
+  if (name.empty()) return with(node::describe_all_brokers(node.image->of_all_brokers()));
   if (!is_number(name)) {
     return refused(ErrorCode::INVALID_REQUEST, "Broker id must be an integer, but it is: " + name);
   }
@@ -55,7 +67,7 @@ Described describe_broker(const NodeState& node, const std::string& name) {
     return refused(ErrorCode::INVALID_REQUEST, "Unexpected broker id, expected " + std::to_string(node.node_id) +
                                                    " or empty string, but received " + name);
   }
-  return {ErrorCode::NONE, {}, node::describe_broker(node.broker_configs(), node.node_id)};
+  return with(node::describe_broker(node.broker_configs(), node.node_id));
 }
 
 // No logger here is changed while it runs: there is none to tell of.
@@ -77,14 +89,15 @@ Described describe_client_metrics(const NodeState& node, const std::string& name
   }
   const auto found = node.image->client_metrics()->find(name);
   const bool is_known = found != node.image->client_metrics()->end();
-  return {ErrorCode::NONE, {}, node::describe_client_metrics(is_known ? found->second : node::ConfigMap{})};
+  return with(node::describe_client_metrics(is_known ? found->second : node::ConfigMap{}));
 }
 
-Described describe(const NodeState& node, const DescribeConfigsRequest::DescribeConfigsResource& resource) {
+Described describe(const NodeState& node, const DescribeConfigsRequest::DescribeConfigsResource& resource,
+                   TopicRows& made) {
   const std::string name(resource.resource_name);
   switch (resource.resource_type) {
     case kTopicResource:
-      return describe_topic(node, name);
+      return describe_topic(node, name, made);
     case kBrokerResource:
       return describe_broker(node, name);
     case kLoggerResource:
@@ -100,12 +113,9 @@ Described describe(const NodeState& node, const DescribeConfigsRequest::Describe
 }
 
 // No keys at all means every key.
-void keep_wanted(const DescribeConfigsRequest::DescribeConfigsResource& resource, Described& described) {
-  if (!resource.configuration_keys || resource.configuration_keys->empty()) return;
-  const auto& wanted = *resource.configuration_keys;
-  std::erase_if(described.rows, [&](const node::ConfigRow& row) {
-    return std::find(wanted.begin(), wanted.end(), row.name) == wanted.end();
-  });
+bool is_wanted(const DescribeConfigsRequest::DescribeConfigsResource& resource, const node::ConfigRow& row) {
+  if (!resource.configuration_keys || resource.configuration_keys->empty()) return true;
+  return std::ranges::find(*resource.configuration_keys, row.name) != resource.configuration_keys->end();
 }
 
 std::optional<std::string_view> view(const std::optional<std::string>& text) {
@@ -135,17 +145,21 @@ void answer_describe_configs(const NodeState& node, Request& request) {
   const auto message = kafka::decode<DescribeConfigsRequest>(request.body, request.header.api_version);
   if (!message) return request.refuse();
   DescribeConfigsResponse response;
+  TopicRows made;
   std::vector<Described> described;
   described.reserve(message->resources.size());
+  response.results.reserve(message->resources.size());
   for (const auto& resource : message->resources) {
-    Described& each = described.emplace_back(describe(node, resource));
-    keep_wanted(resource, each);
+    const Described& each = described.emplace_back(describe(node, resource, made));
     auto& result = response.results.emplace_back();
     result.resource_type = resource.resource_type;
     result.resource_name = resource.resource_name;
     result.error_code = static_cast<std::int16_t>(each.error);
     result.error_message = each.message;  // empty, not null, where there is no error
-    for (const node::ConfigRow& row : each.rows) result.configs.push_back(to_result(row, *message));
+    result.configs.reserve(each.rows->size());
+    for (const node::ConfigRow& row : *each.rows) {
+      if (is_wanted(resource, row)) result.configs.push_back(to_result(row, *message));
+    }
   }
   request.respond(response);
 }
