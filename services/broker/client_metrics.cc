@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include <re2/re2.h>
-
 #include "engine/base/crc32c.h"
 #include "services/node/settings.h"
 
@@ -20,7 +18,6 @@ constexpr std::int32_t kIntervalMsMax = 3'600'000;
 constexpr std::string_view kAll = "*";
 constexpr std::int64_t kSilentMs = 60'000;
 constexpr std::int8_t kCompressionMax = 4;  // none, gzip, snappy, lz4, zstd
-constexpr std::int64_t kPatternMemory = 64 << 10;
 
 std::string_view value_of(const node::ConfigMap& config, std::string_view key) {
   const auto at = config.find(key);
@@ -39,25 +36,25 @@ ClientMetrics::ClientMetrics(std::size_t push_bytes_max) : push_bytes_max_(push_
 ClientMetrics::~ClientMetrics() = default;
 
 bool ClientMetrics::Subscription::matches(const Uuid& instance, const MetricsClient& client) const {
-  return std::ranges::all_of(selectors, [&](const auto& selector) {
-    const auto& [name, pattern] = selector;
-    std::string text;
-    if (name == "client_instance_id")
-      text = instance.text();
-    else if (name == "client_id")
-      text = client.client_id;
-    else if (name == "client_software_name")
-      text = client.software_name;
-    else if (name == "client_software_version")
-      text = client.software_version;
-    else if (name == "client_source_address")
-      text = client.address;
-    else if (name == "client_source_port")
-      text = client.port;
-    else
-      return false;
-    return pattern->ok() && re2::RE2::FullMatch(text, *pattern);
-  });
+  return match && std::ranges::all_of(*match, [&](const auto& selector) {
+           const auto& [name, pattern] = selector;
+           std::string text;
+           if (name == "client_instance_id")
+             text = instance.text();
+           else if (name == "client_id")
+             text = client.client_id;
+           else if (name == "client_software_name")
+             text = client.software_name;
+           else if (name == "client_software_version")
+             text = client.software_version;
+           else if (name == "client_source_address")
+             text = client.address;
+           else if (name == "client_source_port")
+             text = client.port;
+           else
+             return false;
+           return node::matches(*pattern, text);
+         });
 }
 
 void ClientMetrics::use(std::shared_ptr<const Subscriptions> subscriptions) {
@@ -66,9 +63,6 @@ void ClientMetrics::use(std::shared_ptr<const Subscriptions> subscriptions) {
   subscriptions_.clear();
   ++version_;
   if (source_ == nullptr) return;
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_max_mem(kPatternMemory);
   for (const auto& [name, config] : *source_) {
     Subscription& subscription = subscriptions_.emplace_back();
     for (const std::string_view each : node::split_list(value_of(config, "metrics")))
@@ -77,14 +71,8 @@ void ClientMetrics::use(std::shared_ptr<const Subscriptions> subscriptions) {
     const std::string_view interval = value_of(config, "interval.ms");
     std::from_chars(interval.data(), interval.data() + interval.size(), subscription.interval_ms);
     subscription.interval_ms = std::clamp(subscription.interval_ms, kIntervalMsMin, kIntervalMsMax);
-    for (const std::string_view each : node::split_list(value_of(config, "match"))) {
-      const std::size_t equals = std::min(each.find('='), each.size());
-      const std::string_view pattern = node::trim(each.substr(std::min(equals + 1, each.size())));
-      // One that is no pattern matches nobody.
-      subscription.selectors.emplace_back(
-          node::trim(each.substr(0, equals)),
-          std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options));
-    }
+    // One that cannot be read chooses nobody.
+    if (auto match = node::parse_client_match(value_of(config, "match"))) subscription.match = *std::move(match);
   }
 }
 

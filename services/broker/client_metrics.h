@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,11 +19,8 @@
 #include "engine/base/types.h"
 #include "services/broker/otlp.h"
 #include "services/kafka/errors.h"
+#include "services/node/client_match.h"
 #include "services/node/config.h"
-
-namespace re2 {
-class RE2;
-}
 
 namespace tailrace::broker {
 
@@ -51,10 +49,10 @@ class ClientMetrics {
 
   struct Answer {
     kafka::ErrorCode error = kafka::ErrorCode::NONE;
-    Uuid instance;
+    Uuid instance{};
     std::int32_t subscription_id = 0;
     std::int32_t push_interval_ms = 0;
-    std::vector<std::string> metrics;  // prefixes of names; "*" alone: all
+    std::vector<std::string> metrics{};  // prefixes of names; "*" alone: all
   };
   // A zero id: the client has none yet and gets `fresh`.
   Answer subscriptions_of(const Uuid& instance, const Uuid& fresh, const MetricsClient& client, TimestampMs now);
@@ -95,7 +93,7 @@ class ClientMetrics {
   struct Subscription {
     std::set<std::string> metrics;
     std::int32_t interval_ms = 0;
-    std::vector<std::pair<std::string, std::unique_ptr<re2::RE2>>> selectors;
+    std::optional<node::ClientMatch> match;
     [[nodiscard]] bool matches(const Uuid& instance, const MetricsClient& client) const;
   };
   Instance& instance_of(const Uuid& id, const MetricsClient& client, TimestampMs now);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <regex>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "services/node/client_match.h"
 #include "services/node/settings.h"
 #include "services/node/topic_config.h"
 
@@ -18,15 +18,8 @@ namespace {
 using kafka::ErrorCode;
 
 constexpr std::size_t kValueBytesMax = INT16_MAX;  // what Kafka can store
-constexpr std::size_t kPatternBytesMax = 1024;
 constexpr std::int64_t kPushIntervalMinMs = 100;
 constexpr std::int64_t kPushIntervalMaxMs = 3'600'000;
-constexpr std::string_view kClientParameters[] = {"client_id",
-                                                  "client_instance_id",
-                                                  "client_software_name",
-                                                  "client_software_version",
-                                                  "client_source_address",
-                                                  "client_source_port"};
 
 std::unexpected<Refusal> refuse(ErrorCode code, std::string message) {
   return std::unexpected(Refusal{code, std::move(message)});
@@ -211,27 +204,6 @@ std::expected<node::ConfigMap, Refusal> plan_logger_config(const ConfigContext& 
 
 // -- Client metrics and groups -------------------------------------------------------------------------------------
 
-bool is_sound_pattern(const std::string& pattern) {
-  if (pattern.size() > kPatternBytesMax) return false;
-  try {
-    const std::regex compiled(pattern);  // the library has no other way to say that it is not one
-    return true;
-  } catch (const std::regex_error&) {
-    return false;
-  }
-}
-
-// PARAMETER=PATTERN of ClientMetricsConfigs.
-bool is_sound_match(std::string_view entry) {
-  const std::size_t equals = entry.find('=');
-  if (equals == std::string_view::npos || equals + 1 == entry.size()) return false;
-  const std::string_view pattern = entry.substr(equals + 1);
-  if (pattern.find('=') != std::string_view::npos) return false;
-  const std::string_view parameter = node::trim(entry.substr(0, equals));
-  return std::ranges::find(kClientParameters, parameter) != std::end(kClientParameters) &&
-         is_sound_pattern(std::string(node::trim(pattern)));
-}
-
 std::expected<node::ConfigMap, Refusal> plan_client_metrics(const ConfigContext& context, const ConfigWish& wish) {
   static const node::ConfigMap kNothing;
   const auto at = context.cluster.client_metrics.find(wish.name);
@@ -258,9 +230,8 @@ std::expected<node::ConfigMap, Refusal> plan_client_metrics(const ConfigContext&
       }
     }
     if (key == "match") {
-      for (const std::string_view entry : node::split_list(*normal)) {
-        if (is_sound_match(entry)) continue;
-        return refuse(ErrorCode::INVALID_CONFIG, fmt::format("Illegal client matching pattern: {}", entry));
+      if (auto match = node::parse_client_match(*normal); !match) {
+        return refuse(ErrorCode::INVALID_CONFIG, "Illegal client matching pattern: " + match.error());
       }
     }
     outcome->configs[key] = *std::move(normal);
