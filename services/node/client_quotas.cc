@@ -1,6 +1,7 @@
 #include "services/node/client_quotas.h"
 
 #include <charconv>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -34,7 +35,8 @@ std::optional<double> number(const ConfigMap& values, std::string_view key) {
   const char* const last = at->second.data() + at->second.size();
   const auto [end, error] = std::from_chars(at->second.data(), last, value);
   if (error != std::errc{} || end != last) return std::nullopt;
-  return value;
+  // Others are no rate: NaN, what is negative or without end.
+  return value >= 0 && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ std::unexpected<Refusal> refuse(std::string message) { return refuse(ErrorCode::
 // Literal addresses alone: asking a name server would hold up everybody else.
 bool is_address(std::string_view text) {
   const std::string name(text);
+  if (name.find('\0') != std::string::npos) return false;  // where C's text would end
   unsigned char bytes[sizeof(in6_addr)];
   return ::inet_pton(AF_INET, name.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, name.c_str(), bytes) == 1;
 }

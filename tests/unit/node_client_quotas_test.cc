@@ -42,6 +42,10 @@ TEST(ClientQuotas, OnlyNumbersOfKnownKeysCount) {
   EXPECT_EQ(quota->consumer_byte_rate, std::nullopt);
   EXPECT_EQ(quota->request_percentage, 200);
   EXPECT_EQ(client_quota("users/alice", {{"SCRAM-SHA-256", "salt=x"}}), std::nullopt);
+  for (const char* text : {"nan", "-1", "-0.5", "inf", "Infinity", "-inf", "1e999", "", " 1", "1 "}) {
+    EXPECT_EQ(client_quota("users/alice", {{"producer_byte_rate", text}}), std::nullopt) << text;
+  }
+  EXPECT_TRUE(client_quota("ips/10.0.0.1", {{"connection_creation_rate", "0"}}));
 }
 
 }  // namespace

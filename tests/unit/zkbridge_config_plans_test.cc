@@ -256,6 +256,11 @@ TEST(QuotaPlans, OtherKeysOfTheNodeStay) {
   EXPECT_EQ(only_quotas(nodes.at("users/alice")), (node::ConfigMap{{"producer_byte_rate", "5"}}));
 }
 
+TEST(QuotaPlans, AnAddressEndsWhereItsTextDoes) {
+  EXPECT_FALSE(plan({}, {part("ip", std::string_view("1.2.3.4\0x", 9))}, {}).starts_with("ips/"));
+  EXPECT_TRUE(plan({}, {part("ip", std::string_view("1.2.3.4\0x", 7))}, {}).starts_with("ips/"));
+}
+
 TEST(QuotaPlans, WhatKafkaRefusesIsRefusedInItsWords) {
   const struct {
     std::vector<Part> entity;
