@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "engine/base/check.h"
+#include "services/node/listeners.h"
 #include "services/node/settings.h"
 
 namespace tailrace::node {
@@ -122,6 +123,8 @@ std::expected<void, std::string> check_connection_overrides(std::string_view val
       return std::unexpected(fmt::format("For input string: \"{}\"", count));
     }
   }
+  // A name is an address to Kafka, too; here it would not be read, and with it none of the others.
+  if (auto limits = parse_ip_limits(value); !limits) return std::unexpected(std::move(limits.error()));
   return {};
 }
 

@@ -473,6 +473,9 @@ TEST(BrokerSettings, SomeValuesAreJudgedTogetherOrByTheirMeaning) {
   EXPECT_EQ(check({{"max.connections.per.ip.overrides", "127.0.0.1:x"}}), "For input string: \"x\"");
   EXPECT_TRUE(
       contains(check({{"max.connections.per.ip.overrides", "not a host:5"}}), "invalid addresses : not a host"));
+  // What could not be read later would leave everybody without a limit, or without a connection.
+  EXPECT_TRUE(contains(check({{"max.connections.per.ip.overrides", "127.0.0.1:5,localhost:5"}}), "numeric addresses"));
+  EXPECT_EQ(check({{"max.connections.per.ip.overrides", "::1:5, [2001:db8::1]:6 ,10.0.0.1:7"}}), "");
 }
 
 // -- DescribeConfigs -----------------------------------------------------------------------------------------------
