@@ -150,7 +150,8 @@ std::optional<Refusal> refuse_node_id(const ConfigContext& context, std::string_
   if (error != std::errc{} || end != name.data() + name.size() || name.empty()) {
     return Refusal{ErrorCode::INVALID_REQUEST, fmt::format("Node id must be an integer, but it is: {}", name)};
   }
-  if (id != context.node_id) {
+  // "01" would be one more resource, which no broker reads.
+  if (name != std::to_string(context.node_id)) {
     return Refusal{ErrorCode::INVALID_REQUEST, fmt::format(fmt::runtime(text), context.node_id, name)};
   }
   return std::nullopt;

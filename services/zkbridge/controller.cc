@@ -254,7 +254,8 @@ Effects Controller::on_watch(const WatchEvent& event) {
 }
 
 // What a Kafka may have left undone: topics made before 2.8 have no id, by which everybody now speaks of them, and one
-// that stopped while it made a topic has not made all of the topic's nodes.
+// that stopped while it made a topic has not made all of the topic's nodes, or while it deleted one not removed all:
+// the settings that are left are not those of the next topic of that name.
 void Controller::take_in(const Moment& moment) {
   std::vector<Operation> operations;
   for (auto& [name, topic] : cluster_.topics) {
@@ -267,6 +268,13 @@ void Controller::take_in(const Moment& moment) {
     topic.id = random_id(options_.chance);
     cluster_.topic_names[topic.id] = name;
     operations.push_back(Set{znodes::topic(name), znodes::topic_json(topic), topic.version++});
+  }
+  const std::string configs = std::string(znodes::kTopicConfigs) + "/";
+  for (auto path = loaded_paths_.lower_bound(configs); path != loaded_paths_.end() && path->starts_with(configs);
+       ++path) {
+    if (!cluster_.topics.contains(std::string_view(*path).substr(configs.size()))) {
+      operations.push_back(Remove{*path});
+    }
   }
   if (operations.empty()) {
     activate(moment);

@@ -275,7 +275,9 @@ class Controller {
   void go_on_altering(const Moment& moment);
   void alter_config(const ConfigWish& wish, bool validate_only, OutcomeRef outcome);
   void alter_quota(const QuotaWish& wish, bool validate_only, OutcomeRef outcome);
-  void store_config(ConfigEntity entity, node::ConfigMap configs, OutcomeRef outcome);
+  void change_config(ConfigEntity entity, node::ConfigMap configs, bool validate_only, OutcomeRef outcome);
+  [[nodiscard]] std::optional<Refusal> refuse_to_store(const ConfigEntity& entity,
+                                                       const node::ConfigMap& configs) const;
   std::vector<Operation> config_operations(StoreConfig& step);
   void apply_config(StoreConfig& step);
   void forget_config_changes(const Moment& moment);

@@ -22,6 +22,7 @@
 #include "services/zkbridge/controller.h"
 #include "services/zkbridge/controller_replies.h"
 #include "services/zkbridge/quota_plans.h"
+#include "services/zkbridge/tree.h"
 #include "services/zkbridge/znodes.h"
 
 namespace tailrace::zkbridge {
@@ -31,6 +32,12 @@ using kafka::ErrorCode;
 
 constexpr std::int32_t kAlterationTimeoutMs = 60'000;        // these requests bring none of their own
 constexpr TimestampMs kConfigChangeLifeMs = 15 * 60 * 1000;  // as in Kafka 3.x: then everybody has seen the notice
+
+// What clients may fill the store with, and the message that tells a broker all of it. A node of ZooKeeper has no more
+// than 1 MB either.
+constexpr std::size_t kNodeBytesMax = 1'000'000;
+constexpr std::size_t kQuotaEntitiesMax = 50'000;
+constexpr std::size_t kSubscriptionsMax = 100;
 
 // "users/alice", below /config.
 std::string entity_path(std::int8_t type, std::string_view name) {
@@ -104,6 +111,27 @@ node::ConfigMap Controller::configs_of(const ConfigEntity& entity) const {
   return topic == cluster_.topics.end() ? node::ConfigMap{} : topic->second.configs;
 }
 
+// What the store cannot take, or not any more of it.
+std::optional<Refusal> Controller::refuse_to_store(const ConfigEntity& entity, const node::ConfigMap& configs) const {
+  if (configs.empty()) return std::nullopt;
+  const std::string path = fmt::format("{}/{}", znodes::kConfigs, entity_path(entity.type, entity.name));
+  if (!is_path(path)) {
+    return Refusal{ErrorCode::INVALID_REQUEST, "The name is too long, or one that the metadata cannot hold."};
+  }
+  if (znodes::config_json(configs).size() > kNodeBytesMax) {
+    return Refusal{ErrorCode::POLICY_VIOLATION,
+                   fmt::format("The settings of one resource may not take more than {} bytes.", kNodeBytesMax)};
+  }
+  const auto is_one_too_many = [&](const auto& map, std::size_t max) {
+    return map.size() >= max && !map.contains(entity.name);
+  };
+  if ((entity.type == kafka::kQuotaEntity && is_one_too_many(cluster_.client_configs, kQuotaEntitiesMax)) ||
+      (entity.type == kafka::kClientMetricsEntity && is_one_too_many(cluster_.client_metrics, kSubscriptionsMax))) {
+    return Refusal{ErrorCode::POLICY_VIOLATION, "There are as many of these as there may be."};
+  }
+  return std::nullopt;
+}
+
 // The entity's node with its settings, and the notice by which Kafka 3.x's brokers hear of it, last.
 std::vector<Operation> Controller::config_operations(StoreConfig& step) {
   const std::string path = fmt::format("{}/{}", znodes::kConfigs, entity_path(step.entity.type, step.entity.name));
@@ -144,9 +172,12 @@ std::vector<Operation> Controller::config_operations(StoreConfig& step) {
   return operations;
 }
 
-void Controller::store_config(ConfigEntity entity, node::ConfigMap configs, OutcomeRef outcome) {
-  if (configs_of(entity) == configs) return decide(outcome, ErrorCode::NONE);
-  StoreConfig step{std::move(entity), std::move(configs), outcome, {}, {}};
+void Controller::change_config(ConfigEntity entity, node::ConfigMap configs, bool validate_only, OutcomeRef outcome) {
+  if (auto refusal = refuse_to_store(entity, configs)) {
+    return decide(outcome, refusal->code, std::move(refusal->message));
+  }
+  if (validate_only || configs_of(entity) == configs) return decide(outcome, ErrorCode::NONE);
+  StoreConfig step{std::move(entity), znodes::as_stored(configs), outcome, {}, {}};
   std::vector<Operation> operations = config_operations(step);
   ++configs_storing_;
   change(std::move(step), std::move(operations));
@@ -228,7 +259,7 @@ void Controller::take_alteration(AdminRequest request, Bytes body) {
                         : request.key == kafka::api_key::kIncrementalAlterConfigs
                             ? take_configs(decode(std::type_identity<kafka::IncrementalAlterConfigsRequest>{}))
                             : take_quotas(decode(std::type_identity<kafka::AlterClientQuotasRequest>{}));
-  if (!is_sound) return refuse_frame(request.client, request.number);
+  if (!is_sound || request.outcomes.size() > kItemsMax) return refuse_frame(request.client, request.number);
   const std::size_t outcomes = request.outcomes.size();
   request.body = alteration.body;
   const std::uint64_t id = alteration.request = keep(std::move(request), kAlterationTimeoutMs);
@@ -271,18 +302,18 @@ void Controller::go_on_altering(const Moment& moment) {
 void Controller::alter_config(const ConfigWish& wish, bool validate_only, OutcomeRef outcome) {
   auto configs = plan_config({cluster_, broker_configs(), options_.node_id}, wish);
   if (!configs) return decide(outcome, configs.error().code, std::move(configs.error().message));
-  if (validate_only || wish.type == resource_type::kLogger || wish.type == resource_type::kGroup) {
+  if (wish.type == resource_type::kLogger || wish.type == resource_type::kGroup) {
     return decide(outcome, ErrorCode::NONE);
   }
   const bool all_brokers = wish.type == resource_type::kBroker && wish.name.empty();
-  store_config({wish.type, std::string(all_brokers ? kAllBrokers : wish.name)}, *std::move(configs), outcome);
+  change_config({wish.type, std::string(all_brokers ? kAllBrokers : wish.name)}, *std::move(configs), validate_only,
+                outcome);
 }
 
 void Controller::alter_quota(const QuotaWish& wish, bool validate_only, OutcomeRef outcome) {
   auto planned = plan_quota(cluster_.client_configs, wish);
   if (!planned) return decide(outcome, planned.error().code, std::move(planned.error().message));
-  if (validate_only) return decide(outcome, ErrorCode::NONE);
-  store_config({kafka::kQuotaEntity, std::move(planned->path)}, std::move(planned->values), outcome);
+  change_config({kafka::kQuotaEntity, std::move(planned->path)}, std::move(planned->values), validate_only, outcome);
 }
 
 kafka::Buffer Controller::answer_alteration(const AdminRequest& request) const {

@@ -70,13 +70,21 @@ Refusal refuse_election(const Cluster& cluster, Election election, std::string_v
                        "Eligible topic partition leaders are not available."};
 }
 
+// Topics and partitions.
+template <class Topics>
+std::size_t count_items(const Topics& topics) {
+  std::size_t count = 0;
+  for (const auto& topic : topics) count += 1 + topic.partitions.size();
+  return count;
+}
+
 }  // namespace
 
 void Controller::alter_reassignments(const AdminRequest& request, Bytes body) {
   using Message = kafka::AlterPartitionReassignmentsRequest;
   if (!Message::kMessage.knows(request.version)) return refuse_frame(request.client, request.number);
   const auto asked = kafka::decode<Message>(body, request.version);
-  if (!asked) return refuse_frame(request.client, request.number);
+  if (!asked || count_items(asked->topics) > kItemsMax) return refuse_frame(request.client, request.number);
   kafka::AlterPartitionReassignmentsResponse response;
   response.allow_replication_factor_change = asked->allow_replication_factor_change;
   std::deque<std::string> texts;  // what the response's views point into
@@ -116,7 +124,9 @@ void Controller::elect_leaders(const AdminRequest& request, Bytes body) {
   using Message = kafka::ElectLeadersRequest;
   if (!Message::kMessage.knows(request.version)) return refuse_frame(request.client, request.number);
   const auto asked = kafka::decode<Message>(body, request.version);
-  if (!asked) return refuse_frame(request.client, request.number);
+  if (!asked || (asked->topic_partitions && count_items(*asked->topic_partitions) > kItemsMax)) {
+    return refuse_frame(request.client, request.number);
+  }
   kafka::ElectLeadersResponse response;
   std::deque<std::string> texts;  // what the response's views point into
   const auto add = [&](auto& results, std::int32_t index, ErrorCode code, std::string message) {

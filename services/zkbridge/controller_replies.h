@@ -2,12 +2,17 @@
 // forwarded a request: header and body, without the size. PURE.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "services/kafka/buffer.h"
 #include "services/kafka/codec.h"
 
 namespace tailrace::zkbridge {
+
+// What one request may speak of, so that nobody brings the controller down: each item takes some hundred bytes here.
+// One that names more is cut off.
+constexpr std::size_t kItemsMax = 100'000;
 
 constexpr const char* kDiskFull = "The metadata could not be written: the disk is full.";
 constexpr const char* kNotActive = "The controller of this node is not ready.";

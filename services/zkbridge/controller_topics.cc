@@ -127,7 +127,7 @@ void Controller::create_topics(AdminRequest request, Bytes body) {
   using Message = kafka::CreateTopicsRequest;
   if (!Message::kMessage.knows(request.version)) return refuse_frame(request.client, request.number);
   const auto asked = kafka::decode<Message>(body, request.version);
-  if (!asked) return refuse_frame(request.client, request.number);
+  if (!asked || asked->topics.size() > kItemsMax) return refuse_frame(request.client, request.number);
   auto counts = count_names(asked->topics, [](const auto& topic) { return topic.name; });
   std::vector<const Message::CreatableTopic*> wishes;
   for (const auto& wish : asked->topics) {
@@ -178,6 +178,7 @@ void Controller::create_topics(AdminRequest request, Bytes body) {
 void Controller::make_topic(std::string name, Topic topic, OutcomeRef outcome) {
   choose_first_leaders(cluster_, topic.partitions);
   topic.is_creating = true;
+  topic.configs = znodes::as_stored(topic.configs);
   std::vector<Operation> operations = make_topic_nodes(name, topic);
   cluster_.topics[name] = std::move(topic);
   change(MakeTopic{std::move(name), outcome}, std::move(operations));
@@ -290,7 +291,7 @@ void Controller::create_partitions(AdminRequest request, Bytes body) {
   using Message = kafka::CreatePartitionsRequest;
   if (!Message::kMessage.knows(request.version)) return refuse_frame(request.client, request.number);
   const auto asked = kafka::decode<Message>(body, request.version);
-  if (!asked) return refuse_frame(request.client, request.number);
+  if (!asked || asked->topics.size() > kItemsMax) return refuse_frame(request.client, request.number);
   auto counts = count_names(asked->topics, [](const auto& topic) { return topic.name; });
   std::vector<const Message::CreatePartitionsTopic*> wishes;
   for (const auto& wish : asked->topics) {
@@ -370,7 +371,9 @@ void Controller::delete_topics(AdminRequest request, Bytes body) {
   using Message = kafka::DeleteTopicsRequest;
   if (!Message::kMessage.knows(request.version)) return refuse_frame(request.client, request.number);
   const auto asked = kafka::decode<Message>(body, request.version);
-  if (!asked) return refuse_frame(request.client, request.number);
+  if (!asked || asked->topics.size() + asked->topic_names.size() > kItemsMax) {
+    return refuse_frame(request.client, request.number);
+  }
   std::vector<Message::DeleteTopicState> wishes = asked->topics;
   for (const std::string_view name : asked->topic_names) wishes.push_back({.name = name});
   const bool by_state = request.version >= 6;

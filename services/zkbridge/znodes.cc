@@ -243,6 +243,10 @@ std::optional<node::ConfigMap> parse_config(std::string_view json) {
   return configs;
 }
 
+node::ConfigMap as_stored(const node::ConfigMap& configs) {
+  return parse_config(config_json(configs)).value_or(node::ConfigMap{});
+}
+
 std::string config_change_json(std::string_view entity_path) {
   return dump(Json{{"version", 2}, {"entity_path", entity_path}});
 }

@@ -54,6 +54,8 @@ std::string partition_state_json(const PartitionState& state);
 bool parse_partition_state(std::string_view json, PartitionState& state);
 std::string config_json(const node::ConfigMap& configs);
 std::optional<node::ConfigMap> parse_config(std::string_view json);
+// As the next start reads them: what is not UTF-8 is replaced.
+node::ConfigMap as_stored(const node::ConfigMap& configs);
 std::string config_change_json(std::string_view entity_path);
 
 struct ProducerIdBlock {

@@ -360,6 +360,119 @@ TEST(ControllerQuotas, AreDescribed) {
   EXPECT_EQ(refused.entries, std::nullopt);
 }
 
+// -- What the store cannot take ------------------------------------------------------------------------------------
+
+std::vector<std::int16_t> quota_codes(const World& world) {
+  std::vector<std::int16_t> codes;
+  const auto response = world.of_type(ControlType::forward_reply).back().body_of_response<AlteredQuotas>(1);
+  for (const auto& each : response.entries) codes.push_back(each.error_code);
+  return codes;
+}
+
+constexpr std::int16_t kInvalidRequest = kafka::wire(ErrorCode::INVALID_REQUEST);
+constexpr std::int16_t kPolicyViolation = kafka::wire(ErrorCode::POLICY_VIOLATION);
+
+TEST(ControllerConfigs, ANameThatNoNodeCanHaveIsRefusedAndTheControllerGoesOn) {
+  World world = with_topic();
+  const std::string longest(2000, 'a');
+  const std::string zeros = std::string(2000, '0') + "1";
+  const std::string umlauts(600, '\xC3');  // three times as long in a path
+  for (const std::string& name : {std::string("."), std::string(".."), longest, umlauts}) {
+    world.forward(with_quotas({quota({part("user", name)}, "producer_byte_rate", 5)}), 1);
+    EXPECT_EQ(quota_codes(world), (std::vector<std::int16_t>{kInvalidRequest})) << name;
+    world.forward(with_quotas({quota({part("user", name)}, "producer_byte_rate", 0)}),
+                  1);  // removing what is not there
+    EXPECT_EQ(quota_codes(world), (std::vector<std::int16_t>{0})) << name;
+    world.forward(altering({setting(resource_type::kClientMetrics, name, "interval.ms", "1000")}), 1);
+    EXPECT_EQ(codes(world), (std::vector<std::int16_t>{kInvalidRequest})) << name;
+  }
+  world.forward(altering({setting(resource_type::kBroker, zeros, "message.max.bytes", "5000")}), 1);
+  EXPECT_EQ(codes(world), (std::vector<std::int16_t>{kInvalidRequest}));
+  Alter only_asking = altering({setting(resource_type::kClientMetrics, "..", "interval.ms", "1000")});
+  only_asking.validate_only = true;
+  world.forward(only_asking, 1);
+  EXPECT_EQ(codes(world), (std::vector<std::int16_t>{kInvalidRequest}));
+  EXPECT_EQ(world.fatal, "");
+  world.forward(altering({setting(resource_type::kTopic, "t1", "retention.ms", "5000")}), 1);
+  EXPECT_EQ(codes(world), (std::vector<std::int16_t>{0}));
+}
+
+TEST(ControllerConfigs, BrokersHearWhatTheNextStartReads) {
+  World world = with_topic();
+  world.forward(altering({setting(resource_type::kBroker, "", "x\xFF", "a\xC3z\0"),
+                          setting(resource_type::kBroker, "1", "y", "\xE2\x82\xAC")}),
+                1);
+  EXPECT_EQ(codes(world), (std::vector<std::int16_t>{0, 0}));
+  const auto before = world.controller->cluster().broker_configs;
+  world.start_with_broker();
+  EXPECT_EQ(world.controller->cluster().broker_configs, before);
+}
+
+TEST(ControllerConfigs, ABrokersUnknownSettingsAreBounded) {
+  World world = with_topic();
+  const std::string value(30'000, 'v');
+  std::size_t taken = 0;
+  for (; taken < 100; ++taken) {
+    world.forward(altering({setting(resource_type::kBroker, "", "x." + std::to_string(taken), value)}), 1);
+    if (codes(world).front() != 0) break;
+  }
+  EXPECT_EQ(codes(world).front(), kPolicyViolation);
+  EXPECT_EQ(taken, 33u);
+  world.forward(altering({removing(resource_type::kBroker, "", "x.0")}), 1);
+  EXPECT_EQ(codes(world).front(), 0);
+}
+
+TEST(ControllerConfigs, SubscriptionsAreBounded) {
+  World world = with_topic();
+  std::size_t taken = 0;
+  for (; taken < 200; ++taken) {
+    world.forward(
+        altering({setting(resource_type::kClientMetrics, "s" + std::to_string(taken), "interval.ms", "1000")}), 1);
+    if (codes(world).front() != 0) break;
+  }
+  EXPECT_EQ(codes(world).front(), kPolicyViolation);
+  EXPECT_EQ(taken, 100u);
+  world.forward(altering({setting(resource_type::kClientMetrics, "s7", "interval.ms", "2000")}), 1);
+  EXPECT_EQ(codes(world).front(), 0);
+}
+
+// As a Kafka leaves them that stopped while it deleted the topic.
+TEST(ControllerConfigs, SettingsOfATopicThatIsNotThereAreNotThoseOfTheNextOne) {
+  World world = with_topic();
+  std::vector<OperationResult> results;
+  const Transaction left{100, 1, world.session, {Create{"/config/topics/gone", R"({"version":1,"config":{"x":"1"}})"}}};
+  ASSERT_EQ(world.tree.apply(left, results), StoreCode::ok);
+  world.start_with_broker();
+  EXPECT_FALSE(world.has("/config/topics/gone"));
+  world.forward(creating({wish("gone")}), 7);
+  EXPECT_EQ(world.fatal, "");
+  EXPECT_EQ(world.data("/config/topics/gone"), R"({"version":1,"config":{}})");
+}
+
+TEST(ControllerConfigs, ARequestOfTooManyItemsIsCutOff) {
+  World world = with_topic();
+  const auto is_cut_off = [&](const auto& message, std::int16_t version) {
+    world.sent.clear();
+    world.forward(message, version);
+    const std::vector<Sent> replies = world.of_type(ControlType::forward_reply);
+    return replies.size() == 1 && replies.front().bytes.empty();
+  };
+  constexpr std::size_t kMany = 100'001;
+  EXPECT_TRUE(is_cut_off(
+      kafka::ElectLeadersRequest{
+          .topic_partitions = {{{.topic = "t1", .partitions = std::vector<std::int32_t>(kMany)}}}},
+      2));
+  kafka::AlterPartitionReassignmentsRequest reassign;
+  reassign.topics.push_back({.name = "t1", .partitions = {}});
+  reassign.topics.back().partitions.resize(kMany);
+  EXPECT_TRUE(is_cut_off(reassign, 0));
+  Alter alter;
+  alter.resources.resize(kMany);
+  EXPECT_TRUE(is_cut_off(alter, 1));
+  EXPECT_TRUE(is_cut_off(deleting(std::vector<std::string_view>(kMany, "x")), 5));
+  EXPECT_TRUE(is_cut_off(creating(std::vector<CreateTopics::CreatableTopic>(kMany)), 7));
+}
+
 // -- Replicas and leaders ------------------------------------------------------------------------------------------
 
 TEST(ControllerReplicas, AReassignmentToTheSameReplicasIsDoneAndOthersAreRefused) {
