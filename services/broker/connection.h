@@ -64,6 +64,11 @@ class Connection final : public FrameWaiter {
   [[nodiscard]] std::size_t listener() const { return listener_; }
   [[nodiscard]] Instant last_active() const { return last_active_; }
   [[nodiscard]] bool is_idle() const { return in_flight_.empty() && !receiving_frame_; }
+  // Nothing is being served. There may be a request that has not begun because the client is throttled: it holds a
+  // chunk, and the client may be gone.
+  [[nodiscard]] bool is_quiet() const {
+    return !receiving_frame_ && (in_flight_.empty() || !in_flight_.front()->is_dispatched);
+  }
   // It holds a chunk for a frame whose rest has not come.
   [[nodiscard]] bool is_receiving_frame() const { return incoming_ != nullptr; }
   [[nodiscard]] bool is_closing() const { return closing_; }

@@ -20,6 +20,8 @@ constexpr Duration kSweepPauseMax = std::chrono::seconds(10);
 // Sockets of addresses that connect too often; more are closed at once.
 constexpr std::size_t kClosingSlowlyMax = 256;
 constexpr Duration kRefusalLogPause = std::chrono::seconds(10);
+// Of a request that another process answers: its frame is copied on the way, and the session takes so much and no more.
+constexpr std::size_t kForwardedBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kSpareRequestsMax = 64;
 constexpr std::size_t kSpareBufferMax = 64 << 10;
 
@@ -219,14 +221,15 @@ void Server::on_connection_over(Connection& connection) {
 
 void Server::on_sweep() {
   const Instant now = node_.io.now();
-  // Negative: for ever.
+  // Negative, or longer than there are numbers for: for ever.
   const std::int64_t idle_max_ms = node_.config.integer("connections.max.idle.ms");
-  const Duration idle_max = idle_max_ms < 0 ? Duration::max() : Duration(std::chrono::milliseconds(idle_max_ms));
+  const bool is_endless = idle_max_ms < 0 || idle_max_ms > Duration::max() / std::chrono::milliseconds(1);
+  const Duration idle_max = is_endless ? Duration::max() : Duration(std::chrono::milliseconds(idle_max_ms));
   std::vector<Connection*> stale;
   for (const std::unique_ptr<Connection>& each : connections_) {
     const Duration quiet = now - each->last_active();
     const Duration limit = each->is_receiving_frame() ? kFrameStallMax : idle_max;
-    if ((each->is_receiving_frame() || each->is_idle()) && quiet > limit) stale.push_back(each.get());
+    if ((each->is_receiving_frame() || each->is_quiet()) && quiet > limit) stale.push_back(each.get());
   }
   for (Connection* const each : stale) each->close();
   node_.quotas.forget_idle(node_.quota_time());
@@ -334,6 +337,8 @@ void Server::route(Request& request) {
   if (api == nullptr || !api->advertised()) return request.refuse();
   if (api->key == kafka::api_key::kApiVersions) return answer_api_versions(node_, request);
   if (!api->serves(request.header.api_version)) return request.refuse();
+  const bool is_forwarded = api->handler == kafka::Handler::zkbridge || api->handler == kafka::Handler::groupcoord;
+  if (is_forwarded && request.frame.size() > kForwardedBytesMax) return request.refuse();
   if (api->handler == kafka::Handler::zkbridge) {
     if (!topic_changes_.start(request)) zkbridge_.forward(request);
     return;

@@ -1,6 +1,7 @@
 // Limits of connections, as they look from outside.
 #include <deque>
 
+#include "services/kafka/messages/alter_client_quotas.h"
 #include "services/kafka/messages/api_versions.h"
 #include "tests/wire/steps.h"
 
@@ -79,6 +80,32 @@ TEST(ConnectionLimits, IdleOnesAreClosedAndNegativeMeansNever) {
   Client other(patient->port());
   EXPECT_TRUE(is_served(other));
   EXPECT_TRUE(is_served(kept));
+}
+
+// What it has sent meanwhile takes room that others wait for, and it may be long gone.
+TEST(ConnectionLimits, AThrottledOneIsIdleEvenIfItsNextRequestWaits) {
+  const auto node = Node::start({.settings = {"connections.max.idle.ms=2000"}});
+  Client client(node->port());
+  make_topic(client, "topic");
+  kafka::AlterClientQuotasRequest quotas;
+  quotas.entries.push_back({.entity = {{.entity_type = "client-id", .entity_name = std::nullopt}},
+                            .ops = {{.key = "producer_byte_rate", .value = 1}}});
+  EXPECT_EQ(client.call<kafka::AlterClientQuotasResponse>(quotas, 1)->entries.at(0).error_code, 0);
+  EXPECT_TRUE(client.send(produce_frame("topic", batch_of({std::string(10'000, 'x')}), 0, -1, 7) +
+                          Client::frame(ApiVersionsRequest{}, 0, 8)));
+  EXPECT_TRUE(client.receive_frame().has_value());
+  EXPECT_TRUE(client.is_closed_by_node());
+}
+
+// "For ever", as people write it.
+TEST(ConnectionLimits, TheLongestIdleTimeIsNotNone) {
+  const auto node = Node::start({.settings = {"connections.max.idle.ms=9223372036854775807"}});
+  Client client(node->port());
+  EXPECT_TRUE(is_served(client));
+  Client other(node->port());
+  make_topic(other, "topic");
+  fetch(other, "topic", 0, {.max_wait_ms = 500, .min_bytes = 1});  // some of the pauses after which they are looked for
+  EXPECT_TRUE(is_served(client));
 }
 
 TEST(ConnectionLimits, AFrameLargerThanAllowedClosesTheConnection) {

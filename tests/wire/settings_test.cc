@@ -57,6 +57,20 @@ std::string described(Client& client, std::int8_t type, std::string_view name, s
 
 class Settings : public WireTest {};
 
+// A request of some kilobytes must not make the broker tell gigabytes.
+TEST_F(Settings, TheBrokersThatAreAskedForAgainAndAgainAreTooMuchForOneAnswer) {
+  kafka::DescribeConfigsRequest request;
+  for (int i = 0; i < 3000; ++i) {
+    request.resources.push_back({.resource_type = kBroker, .resource_name = "0", .configuration_keys = {{"log.dirs"}}});
+  }
+  const auto answer = client.call<kafka::DescribeConfigsResponse>(request, 4);
+  ASSERT_EQ(answer->results.size(), 3000u);
+  EXPECT_EQ(answer->results.front().error_code, 0);
+  EXPECT_EQ(answer->results.front().configs.size(), 1u);
+  EXPECT_EQ(answer->results.back().error_code, kafka::wire(ErrorCode::INVALID_REQUEST));
+  EXPECT_EQ(described(client, kBroker, "0", "num.partitions"), "1 5");
+}
+
 TEST_F(Settings, OfATopicCountForTheNextRequest) {
   const std::string topic = fresh("limited");
   make_topic(client, topic);
