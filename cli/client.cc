@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/help.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/metadata.h"
 
@@ -39,18 +40,15 @@ Topic to_topic(const kafka::MetadataResponse::MetadataResponseTopic& from) {
 void add_client_options(CLI::App& command, ClientOptions& options) {
   command.add_option("-b,--bootstrap-server", options.bootstrap, "a broker of the cluster, or several with commas")
       ->type_name("HOST:PORT")
+      ->group(kCommonGroup)
       ->capture_default_str();
   command
       .add_option_function<double>(
           "--timeout", [&options](double seconds) { options.timeout_ms = static_cast<std::int64_t>(seconds * 1000); },
           "how long to wait for an answer, and to try again what fails for a time (default: 30)")
       ->check(CLI::Range(0.001, 86400.0).description(""))
-      ->type_name("SECONDS");
-}
-
-int fail(std::string_view command, std::string_view text) {
-  fmt::print(stderr, "tailrace {}: {}\n", command, text);
-  return 1;
+      ->type_name("SECONDS")
+      ->group(kCommonGroup);
 }
 
 Outcome<Client> Client::connect(const ClientOptions& options) {

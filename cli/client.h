@@ -116,7 +116,4 @@ Outcome<Reply<Answer>> ask(Connection& connection, const Request& request, std::
   return Reply<Answer>{.response = std::move(*response), .message = std::move(*message)};
 }
 
-// For main functions of commands: prints "tailrace COMMAND: TEXT" on stderr and returns 1.
-int fail(std::string_view command, std::string_view text);
-
 }  // namespace tailrace::cli

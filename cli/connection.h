@@ -48,6 +48,9 @@ class Connection {
 
   // The highest version of `key` that is in `own_min`..`own_max` and that the broker serves; -1 for none.
   [[nodiscard]] std::int16_t version_for(std::int16_t key, std::int16_t own_min, std::int16_t own_max) const;
+  // All that the broker serves: key, lowest and highest version.
+  using Versions = std::map<std::int16_t, std::pair<std::int16_t, std::int16_t>>;
+  [[nodiscard]] const Versions& versions() const { return versions_; }
 
   // Begins a frame at the end of the output: size, header. The caller appends the body to the buffer and calls
   // end_frame. Nothing is sent before flush or send_some.
@@ -93,7 +96,7 @@ class Connection {
 
   HostPort address_;
   int descriptor_ = -1;
-  std::map<std::int16_t, std::pair<std::int16_t, std::int16_t>> versions_;  // key: min, max
+  Versions versions_;
   kafka::Buffer output_;
   std::size_t sent_ = 0;
   std::size_t frame_start_ = 0;

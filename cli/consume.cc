@@ -1,4 +1,4 @@
-#include "cli/consume.h"
+#include "cli/commands.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/command.h"
 #include "cli/json_record.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/reader.h"
 #include "cli/text.h"
@@ -107,7 +109,7 @@ class LinePrinter {
 int consume(ConsumeOptions& options) {
   if (options.until == "end") options.exit_at_end = true;
   auto start = parse_start(options.from);
-  if (!start) return fail("consume", "--from " + start.error());
+  if (!start) return misuse("consume", "--from " + start.error());
   auto client = Client::connect(options.client);
   if (!client) return fail("consume", client.error());
   Reader::Limits limits;
@@ -176,6 +178,9 @@ void add_consume_command(CLI::App& app, int& exit_code) {
       ->type_name("TEXT");
   command->add_option("--null", options->null_text, "how null is printed")->type_name("TEXT")->capture_default_str();
   command->add_flag("--json", options->json, "a JSON object per line, as `tailrace produce --json` reads them");
+  add_examples(*command,
+               {"consume -t events --from earliest -n 10 --print key,offset", "consume -t events --from -5 -e",
+                "consume -t events --from @2026-01-02T03:04:05Z --until end --json"});
   command->callback([options, &exit_code] { exit_code = consume(*options); });
 }
 

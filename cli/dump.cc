@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/command.h"
 #include "cli/dump_parts.h"
 #include "engine/log/format.h"
 
@@ -106,11 +107,14 @@ void add_dump_command(CLI::App& app, int& exit_code) {
   DumpOptions& options = arguments->options;
   CLI::App* command = app.add_subcommand("dump", "Print what is in segment files, as kafka-dump-log does");
   command->description(
-      "Print what is in segment files, as kafka-dump-log of Kafka 4.4 does: .log, .index, .timeindex, .txnindex and "
-      ".snapshot.\n"
-      "Needs no running node. The exit status is 1 when a file is missing or something in it is not sound.");
-  command->add_option("FILE", options.files, "files to print");
-  command->add_option("--files", arguments->listed, "files to print, separated by commas")->delimiter(',');
+      "Print what is in segment files, as kafka-dump-log does\n"
+      "Of .log, .index, .timeindex, .txnindex and .snapshot files it prints what the tool of Kafka 4.4 prints. Needs "
+      "no "
+      "running node. The exit status is 1 when a file is missing or something in it is not sound.");
+  command->add_option("FILE", options.files, "files to print")->type_name("FILE");
+  command->add_option("--files", arguments->listed, "files to print, separated by commas")
+      ->type_name("FILE,...")
+      ->delimiter(',');
   command->add_flag("--deep-iteration", options.deep_iteration, "print each record, not only each batch");
   command->add_flag("--print-data-log", options.print_data_log, "print keys and values too; implies --deep-iteration");
   command->add_flag("--skip-record-metadata", options.skip_record_metadata, "of each record, print only key and value");
@@ -124,6 +128,8 @@ void add_dump_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--max-bytes", options.max_bytes, "how much of each .log to look at, in bytes (default: all)")
       ->check(CLI::NonNegativeNumber);
+  add_examples(*command, {"dump /var/lib/tailrace/events-0/*.log", "dump --print-data-log 00000000000000000000.log",
+                          "dump --index-sanity-check *.index *.timeindex"});
   command->callback([arguments, &exit_code] {
     DumpOptions& chosen = arguments->options;
     chosen.files.insert(chosen.files.end(), std::make_move_iterator(arguments->listed.begin()),

@@ -1,15 +1,12 @@
 // `tailrace`: the command line. Each subcommand is a file of its own in this folder; this one lists them.
 #include <clocale>
-#include <csignal>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 
-#include "cli/consume.h"
-#include "cli/dump.h"
-#include "cli/produce.h"
-#include "cli/stat.h"
-#include "cli/topics.h"
-#include "cli/up.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/output.h"
 
 int main(int argument_count, char** arguments) {
   using namespace tailrace::cli;
@@ -20,14 +17,35 @@ int main(int argument_count, char** arguments) {
   app.name("tailrace");
   app.set_version_flag("--version", "tailrace " TAILRACE_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
-  int exit_code = 0;
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.footer(
+      "`tailrace COMMAND --help` shows the options of each.\n"
+      "Exit status: 0 done, 1 failed (standard error says why), 2 wrong arguments.");
+  int exit_code = kExitDone;
   add_up_command(app, exit_code);
+  add_stat_command(app, exit_code);
   add_topics_command(app, exit_code);
+  add_configs_command(app, exit_code);
+  add_client_metrics_command(app, exit_code);
+  add_quotas_command(app, exit_code);
+  add_offsets_command(app, exit_code);
+  add_records_command(app, exit_code);
+  add_producers_command(app, exit_code);
+  add_log_dirs_command(app, exit_code);
+  add_cluster_command(app, exit_code);
+  add_api_versions_command(app, exit_code);
+  add_reassign_command(app, exit_code);
+  add_elect_leaders_command(app, exit_code);
   add_produce_command(app, exit_code);
   add_consume_command(app, exit_code);
   add_dump_command(app, exit_code);
-  add_stat_command(app, exit_code);
-  CLI11_PARSE(app, argument_count, arguments);
-  return exit_code;
+  add_perf_command(app, exit_code);
+  add_completion_command(app, exit_code);
+  end_when_nobody_reads();
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == kExitDone ? finish_output(kExitDone) : kExitMisuse;
+  }
+  return finish_output(exit_code);
 }

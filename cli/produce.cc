@@ -1,4 +1,4 @@
-#include "cli/produce.h"
+#include "cli/commands.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +19,9 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/client.h"
+#include "cli/command.h"
 #include "cli/json_record.h"
+#include "cli/output.h"
 #include "cli/producer.h"
 #include "cli/progress.h"
 
@@ -134,7 +136,7 @@ Outcome<void> read_lines(int descriptor, LineProducer& lines, Producer& producer
     const std::int64_t wait = linger < 0 ? kIdleWaitMs : std::min(linger, kIdleWaitMs);
     const int ready = poll(&input, 1, static_cast<int>(wait));
     if (ready <= 0) {
-      if (auto worked = producer.work(0); !worked) return worked;
+      if (auto worked = producer.work({}); !worked) return worked;
       continue;
     }
     if (buffer.size() - filled < kReadBytes) buffer.resize(buffer.size() * 2);
@@ -159,7 +161,7 @@ Outcome<void> read_lines(int descriptor, LineProducer& lines, Producer& producer
     filled = static_cast<std::size_t>(end - begin);
     if (filled > kLineMax) return std::unexpected(fmt::format("a line is longer than {} bytes", kLineMax));
     std::memmove(buffer.data(), begin, filled);
-    if (auto worked = producer.work(0); !worked) return worked;
+    if (auto worked = producer.work({}); !worked) return worked;
     progress.show(producer.acknowledged(), producer.sent_bytes());
   }
 }
@@ -244,6 +246,8 @@ void add_produce_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->footer(
       "With --acks all, records are stored once and in order even when they must be sent again (idempotence).");
+  add_examples(*command, {"produce -t events -f lines.txt", "produce -t events -k : -z zstd < keys-and-values",
+                          "consume -t a --from earliest -e --json | tailrace produce -t b --json"});
   command->callback([options, &exit_code] {
     if (!options->json && options->topic.empty()) throw CLI::RequiredError("--topic");
     exit_code = produce(*options);

@@ -1,6 +1,7 @@
 #include "cli/producer.h"
 
 #include <poll.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,6 +24,7 @@ constexpr std::int16_t kProduceVersionMax = 12;  // the last that names topics b
 constexpr std::size_t kInFlightMax = 5;
 constexpr std::size_t kOnTheWayMax = 8;  // batches closed and not acknowledged, per broker
 constexpr std::chrono::milliseconds kRetryDelay{50};
+constexpr std::chrono::seconds kLongWait{1};  // for answers, where there is nothing else to do
 
 bool is_settled(std::int16_t code) {
   return code == kafka::wire(kafka::ErrorCode::NONE) ||
@@ -149,6 +151,10 @@ Outcome<void> Producer::add(const OutgoingRecord& record) {
   auto added = partition.open->add(record.timestamp, record.key, record.value, record.headers);
   if (!added) return std::unexpected(fmt::format("a record was refused: {}", added.error().text()));
   open_bytes_ += partition.open->size_bytes() - before;
+  if (on_acknowledged_) {
+    partition.tags.of_records.push_back(record.tag);
+    partition.tags.bytes += size;
+  }
   if (partition.open->size_bytes() >= options_.batch_bytes) return close(partition);
   if (open_bytes_ > options_.memory_bytes) return close_all();
   return {};
@@ -166,6 +172,7 @@ Outcome<void> Producer::close(PartitionState& partition) {
   if (!bytes) return std::unexpected(fmt::format("a batch was refused: {}", bytes.error().text()));
   batch.bytes = *bytes;
   batch.closed = Clock::now();
+  batch.tags = std::exchange(partition.tags, {});
   partition.next_sequence = record::increment_sequence(partition.next_sequence, batch.count);
   // The next records without a key go elsewhere, so that batches stay large and partitions even (KIP-480).
   TopicState& topic = *partition.topic;
@@ -173,9 +180,9 @@ Outcome<void> Producer::close(PartitionState& partition) {
     topic.sticky = (topic.sticky + 1) % topic.partitions.size();
   }
   lanes_[partition.leader].waiting.push_back(std::move(batch));
-  if (auto pumped = pump(0); !pumped) return pumped;
+  if (auto pumped = pump({}); !pumped) return pumped;
   while (on_the_way() >= kOnTheWayMax * lanes_.size()) {
-    if (auto pumped = pump(1000); !pumped) return pumped;
+    if (auto pumped = pump(kLongWait); !pumped) return pumped;
   }
   return {};
 }
@@ -214,15 +221,15 @@ std::size_t Producer::on_the_way() const {
   return count;
 }
 
-Outcome<void> Producer::work(std::int64_t wait_ms) {
+Outcome<void> Producer::work(std::chrono::microseconds wait) {
   if (auto closed = close_due(); !closed) return closed;
-  return pump(wait_ms);
+  return pump(wait);
 }
 
 Outcome<void> Producer::finish() {
   if (auto closed = close_all(); !closed) return closed;
   while (on_the_way() > 0) {
-    if (auto pumped = pump(1000); !pumped) return pumped;
+    if (auto pumped = pump(kLongWait); !pumped) return pumped;
   }
   for (const auto& [id, lane] : lanes_) {  // what acks=0 leaves behind
     auto connection = client_.broker(id);
@@ -254,9 +261,7 @@ Outcome<void> Producer::send_waiting(Lane& lane, Connection& connection) {
     connection.end_frame();
     if (options_.acks == 0) {
       connection.expect_no_response();
-      acknowledged_ += static_cast<std::uint64_t>(batch.count);
-      sent_bytes_ += batch.bytes.size();
-      spare_.push_back(std::move(batch.builder));
+      settle(std::move(batch));
     } else {
       lane.in_flight.push_back(std::move(batch));
     }
@@ -282,14 +287,20 @@ Outcome<bool> Producer::on_response(Lane& lane, const Connection::Response& resp
     return false;
   }
   failing_since_.reset();
-  acknowledged_ += static_cast<std::uint64_t>(batch.count);
-  sent_bytes_ += batch.bytes.size();
-  spare_.push_back(std::move(batch.builder));
+  Batch settled = std::move(batch);
   lane.in_flight.pop_front();
+  settle(std::move(settled));
   return true;
 }
 
-Outcome<void> Producer::pump(std::int64_t wait_ms) {
+void Producer::settle(Batch batch) {
+  acknowledged_ += static_cast<std::uint64_t>(batch.count);
+  sent_bytes_ += batch.bytes.size();
+  spare_.push_back(std::move(batch.builder));
+  if (on_acknowledged_) on_acknowledged_(batch.tags.of_records, batch.tags.bytes);
+}
+
+Outcome<void> Producer::pump(std::chrono::microseconds wait) {
   std::vector<pollfd> descriptors;
   std::vector<BrokerId> ids;
   for (auto& [id, lane] : lanes_) {
@@ -309,7 +320,8 @@ Outcome<void> Producer::pump(std::int64_t wait_ms) {
     ids.push_back(id);
   }
   if (descriptors.empty()) return {};
-  const int ready = poll(descriptors.data(), descriptors.size(), static_cast<int>(wait_ms));
+  const timespec limit{.tv_sec = wait.count() / 1'000'000, .tv_nsec = wait.count() % 1'000'000 * 1000};
+  const int ready = ppoll(descriptors.data(), descriptors.size(), &limit, nullptr);
   if (ready < 0 && errno != EINTR) return std::unexpected(std::string("poll failed"));
   for (std::size_t i = 0; i < ids.size() && ready > 0; ++i) {
     if (descriptors[i].revents == 0) continue;

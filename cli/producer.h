@@ -3,8 +3,10 @@
 // owns the client. Blocking where a bound is reached: memory and batches on the way are limited. Single-threaded.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +38,7 @@ struct OutgoingRecord {
   std::optional<Bytes> value;
   std::span<const record::Header> headers;
   TimestampMs timestamp = kNoTimestamp;
+  std::int64_t tag = 0;  // the caller's; on_acknowledged gets it back
 };
 
 // murmur2 as in org.apache.kafka.common.utils.Utils; the partition is (hash & 0x7fffffff) % partitions.
@@ -52,19 +55,31 @@ class Producer {
   Outcome<void> start();
   // Copies the record into a batch; sends, and waits for acknowledgements when too much is on the way.
   Outcome<void> add(const OutgoingRecord& record);
-  // Sends what can be sent and hears what was answered, waiting up to `wait_ms` for the first answer.
-  Outcome<void> work(std::int64_t wait_ms);
+  // Sends what can be sent and hears what was answered, waiting up to `wait` for the first answer; returns at once when
+  // there is none to come.
+  Outcome<void> work(std::chrono::microseconds wait);
   // Closes all batches and waits until everything is acknowledged.
   Outcome<void> finish();
+
+  // Tells of each batch that is acknowledged (with acks=0: sent): the tags of its records, and the bytes of their keys
+  // and values. Set before the first record.
+  using OnAcknowledged = std::function<void(std::span<const std::int64_t> tags, std::uint64_t bytes)>;
+  void on_acknowledged(OnAcknowledged tell) { on_acknowledged_ = std::move(tell); }
 
   // When the oldest batch that is being filled should go, in milliseconds from now; -1: there is none.
   [[nodiscard]] std::int64_t next_linger_ms() const;
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
   [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
+  // Batches closed and not yet acknowledged.
+  [[nodiscard]] std::size_t on_the_way() const;
 
  private:
   using Clock = Connection::Clock;
   struct TopicState;
+  struct Tags {  // with on_acknowledged
+    std::vector<std::int64_t> of_records;
+    std::uint64_t bytes = 0;
+  };
   struct PartitionState {
     TopicState* topic = nullptr;
     std::int32_t index = 0;
@@ -72,6 +87,7 @@ class Producer {
     std::int32_t next_sequence = 0;
     std::unique_ptr<record::BatchBuilder> open;  // null or with at least one record
     Clock::time_point opened;
+    Tags tags;
   };
   struct TopicState {
     std::string name;
@@ -86,6 +102,7 @@ class Producer {
     std::uint64_t number = 0;  // in the order in which batches were closed
     std::int32_t count = 0;
     Clock::time_point closed;  // or sent again
+    Tags tags;
   };
   struct Lane {  // of one broker
     std::deque<Batch> waiting;
@@ -99,9 +116,10 @@ class Producer {
   Outcome<void> close(PartitionState& partition);
   Outcome<void> close_due();
   Outcome<void> close_all();
-  [[nodiscard]] std::size_t on_the_way() const;
   // One pass over all lanes. An error of a kind that passes ends in recover().
-  Outcome<void> pump(std::int64_t wait_ms);
+  Outcome<void> pump(std::chrono::microseconds wait);
+  // The batch needs no memory any more.
+  void settle(Batch batch);
   Outcome<void> send_waiting(Lane& lane, Connection& connection);
   // True when `response` settles the lane's oldest batch, false when everything must be sent again.
   Outcome<bool> on_response(Lane& lane, const Connection::Response& response);
@@ -111,6 +129,7 @@ class Producer {
 
   Client client_;
   ProducerOptions options_;
+  OnAcknowledged on_acknowledged_;
   ProducerId producer_id_ = kNoProducerId;
   ProducerEpoch producer_epoch_ = -1;
   std::map<std::string, std::unique_ptr<TopicState>, std::less<>> topics_;

@@ -1,4 +1,4 @@
-#include "cli/stat.h"
+#include "cli/commands.h"
 
 #include <unistd.h>
 
@@ -20,6 +20,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/client.h"
+#include "cli/command.h"
+#include "cli/output.h"
 #include "cli/run_directory.h"
 #include "cli/text.h"
 #include "engine/base/counters.h"
@@ -82,7 +84,7 @@ void print_for_people(const Readings& now, const Readings* before, double second
       rows.push_back(std::move(row));
     }
   }
-  fmt::print("{}", table(rows));
+  write_out(table(rows));
 }
 
 void print_json(const Readings& now) {
@@ -91,7 +93,7 @@ void print_json(const Readings& now) {
     auto& object = out[process] = nlohmann::ordered_json::object();
     for (const auto& [name, value] : counters) object[name] = value;
   }
-  fmt::print("{}\n", out.dump());
+  print("{}\n", out.dump());
 }
 
 // What the broker has written of the metrics that clients pushed to it (KIP-714).
@@ -147,7 +149,7 @@ int stat(const StatOptions& options) {
     if (options.json) {
       print_json(*now);
     } else {
-      if (isatty(STDOUT_FILENO) == 1) fmt::print("\033[H\033[2J");
+      if (isatty(STDOUT_FILENO) == 1) write_out("\033[H\033[2J");
       print_for_people(*now, &*before, seconds, options.all);
     }
     std::fflush(stdout);
@@ -174,6 +176,7 @@ void add_stat_command(CLI::App& app, int& exit_code) {
       ->type_name("SECONDS");
   command->add_flag("--all", options->all, "also counters that are 0");
   command->add_flag("--json", options->json, "a JSON object (with --watch: one per line)");
+  add_examples(*command, {"stat", "stat --watch 1", "stat --data /srv/log --json"});
   command->callback([options, &exit_code] { exit_code = stat(*options); });
 }
 

@@ -12,9 +12,11 @@ namespace {
 
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+// "-" stands for a number that is not there.
 bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789,.-") == std::string_view::npos;
 }
+bool has_digit(std::string_view text) { return text.find_first_of("0123456789") != std::string_view::npos; }
 
 // Characters on the screen; wide ones count as one, which is right for what topics are named.
 std::size_t screen_width(std::string_view text) {
@@ -31,14 +33,17 @@ bool parse_digits(std::string_view text, int& value) {
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   std::vector<bool> numeric;
+  std::vector<bool> has_digits;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < rows[r].size(); ++c) {
       if (widths.size() <= c) {
         widths.push_back(0);
         numeric.push_back(true);
+        has_digits.push_back(false);
       }
       widths[c] = std::max(widths[c], screen_width(rows[r][c]));
       if (r > 0 && !is_number(rows[r][c])) numeric[c] = false;
+      if (r > 0 && has_digit(rows[r][c])) has_digits[c] = true;
     }
   }
   std::string out;
@@ -47,7 +52,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     for (std::size_t c = 0; c < row.size(); ++c) {
       const std::string blank(widths[c] - screen_width(row[c]), ' ');
       if (c > 0) line += "  ";
-      line += numeric[c] ? blank + row[c] : row[c] + blank;
+      line += numeric[c] && has_digits[c] ? blank + row[c] : row[c] + blank;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + '\n';

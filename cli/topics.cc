@@ -1,338 +1,336 @@
-#include "cli/topics.h"
-
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/client.h"
-#include "cli/text.h"
-#include "services/kafka/errors.h"
+#include "cli/admin.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/config_text.h"
+#include "cli/output.h"
+#include "cli/topic_pattern.h"
+#include "cli/topics_describe.h"
+#include "cli/verdicts.h"
 #include "services/kafka/messages/create_partitions.h"
 #include "services/kafka/messages/create_topics.h"
 #include "services/kafka/messages/delete_topics.h"
-#include "services/kafka/messages/describe_configs.h"
 
 namespace tailrace::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int8_t kTopicResource = 2;       // ConfigResource.Type.TOPIC
-constexpr std::int8_t kDynamicTopicConfig = 1;  // DescribeConfigsResponse.ConfigSource
-constexpr int kControllerTries = 3;
+constexpr int kPartitionsMax = 1'000'000;
+constexpr const char* kPatternHelp =
+    "A TOPIC with a character that no topic's name has is a regular expression that must match whole names.";
 
-struct TopicsOptions {
-  ClientOptions client;
+struct TopicsOptions : CommandOptions {
   std::vector<std::string> names;
   std::int32_t partitions = -1;          // -1: the broker's default
   std::int16_t replication_factor = -1;  // -1: the broker's default
-  std::vector<std::string> configs;      // KEY=VALUE
+  std::string assignment;
+  std::vector<std::string> configs;  // KEY=VALUE
   bool if_not_exists = false;
   bool if_exists = false;
   bool exclude_internal = false;
-  bool json = false;
+  bool validate_only = false;
 };
-
-// What one topic of a request came to.
-struct TopicResult {
-  std::string name;
-  std::int16_t error_code = 0;
-  std::string message;
-};
-
-void print_json(const ordered_json& value) {
-  fmt::print("{}\n", value.dump(2, ' ', false, ordered_json::error_handler_t::replace));
-}
-
-// Asks the controller, and the next one when it has moved. `results` turns an answer into one result per topic.
-template <class Answer, class Request, class Results>
-Outcome<std::vector<TopicResult>> ask_controller(Client& client, const Request& request, Results results) {
-  for (int attempt = 1;; ++attempt) {
-    auto controller = client.controller();
-    if (!controller) return std::unexpected(controller.error());
-    // The broker may take as long as we told it; it needs a moment more to say so.
-    auto reply = ask<Answer>(**controller, request, client.timeout() + std::chrono::seconds(2));
-    if (!reply) return std::unexpected(reply.error());
-    std::vector<TopicResult> all = results(reply->message);
-    const bool moved = !all.empty() && all.front().error_code == kafka::wire(kafka::ErrorCode::NOT_CONTROLLER);
-    if (!moved || attempt == kControllerTries) return all;
-    const std::vector<std::string> none;
-    if (auto again = client.describe(&none, false); !again) return std::unexpected(again.error());
-  }
-}
-
-// Prints what was done and what failed; `expected_error` counts as done when `tolerate` is set.
-int report(const TopicsOptions& options, std::string_view command, std::string_view done,
-           const std::vector<TopicResult>& results, kafka::ErrorCode expected_error, bool tolerate) {
-  int status = 0;
-  ordered_json list = ordered_json::array();
-  for (const TopicResult& result : results) {
-    const bool passed_over = tolerate && result.error_code == kafka::wire(expected_error);
-    if (result.error_code != 0 && !passed_over) {
-      status = fail(command, fmt::format("{}: {}", result.name, describe_error(result.error_code, result.message)));
-    } else if (!options.json) {
-      fmt::print("{} topic {}.\n", passed_over ? "Left alone" : done, result.name);
-    }
-    if (options.json) {
-      list.push_back(
-          {{"topic", result.name},
-           {"done", result.error_code == 0},
-           {"error", result.error_code == 0 ? ordered_json() : ordered_json(describe_error(result.error_code))}});
-    }
-  }
-  if (options.json) print_json(list);
-  return status;
-}
 
 int list(const TopicsOptions& options) {
+  auto patterns = parse_topic_patterns(options.names);
+  if (!patterns) return misuse("topics list", patterns.error());
   auto client = Client::connect(options.client);
   if (!client) return fail("topics list", client.error());
   auto cluster = client->describe(nullptr, false);
   if (!cluster) return fail("topics list", cluster.error());
   ordered_json all = ordered_json::array();
   for (const Topic& topic : cluster->topics) {
-    if (options.exclude_internal && topic.is_internal) continue;
+    const bool wanted = patterns->empty() || std::any_of(patterns->begin(), patterns->end(),
+                                                         [&](const auto& one) { return one.matches(topic.name); });
+    if (!wanted || (options.exclude_internal && topic.is_internal)) continue;
     if (options.json) {
       all.push_back({{"topic", topic.name}, {"partitions", topic.partitions.size()}, {"internal", topic.is_internal}});
     } else {
-      fmt::print("{}\n", topic.name);
+      print("{}\n", topic.name);
     }
   }
   if (options.json) print_json(all);
-  return 0;
+  return kExitDone;
 }
 
 int create(const TopicsOptions& options) {
-  std::vector<std::pair<std::string_view, std::string_view>> configs;
+  KeyValues configs;
   for (const std::string& config : options.configs) {
-    const std::size_t equals = config.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return fail("topics create", fmt::format("--config takes KEY=VALUE, not \"{}\"", config));
-    }
-    configs.emplace_back(std::string_view(config).substr(0, equals), std::string_view(config).substr(equals + 1));
+    auto pair = parse_key_value(config);
+    if (!pair) return misuse("topics create", "--config: " + pair.error());
+    configs.push_back(std::move(*pair));
+  }
+  Assignment assignment;
+  if (!options.assignment.empty()) {
+    auto parsed = parse_assignment(options.assignment);
+    if (!parsed) return misuse("topics create", "--replica-assignment: " + parsed.error());
+    assignment = std::move(*parsed);
   }
   auto client = Client::connect(options.client);
   if (!client) return fail("topics create", client.error());
   kafka::CreateTopicsRequest request;
   request.timeout_ms = static_cast<std::int32_t>(options.client.timeout_ms);
+  request.validate_only = options.validate_only;
   for (const std::string& name : options.names) {
     kafka::CreateTopicsRequest::CreatableTopic topic;
     topic.name = name;
     topic.num_partitions = options.partitions;
     topic.replication_factor = options.replication_factor;
+    for (std::size_t i = 0; i < assignment.size(); ++i) {
+      topic.assignments.emplace_back();
+      topic.assignments.back().partition_index = static_cast<std::int32_t>(i);
+      topic.assignments.back().broker_ids = assignment[i];
+    }
     for (const auto& [key, value] : configs) {
-      kafka::CreateTopicsRequest::CreatableTopicConfig config;
-      config.name = key;
-      config.value = value;
-      topic.configs.push_back(config);
+      topic.configs.emplace_back();
+      topic.configs.back().name = key;
+      topic.configs.back().value = value;
     }
     request.topics.push_back(std::move(topic));
   }
-  auto results = ask_controller<kafka::CreateTopicsResponse>(*client, request, [](const auto& answer) {
-    std::vector<TopicResult> all;
+  auto verdicts = ask_controller<kafka::CreateTopicsResponse>(*client, request, [](const auto& answer) {
+    std::vector<Verdict> all;
     for (const auto& topic : answer.topics) {
       all.push_back({std::string(topic.name), topic.error_code, std::string(topic.error_message.value_or(""))});
     }
     return all;
   });
-  if (!results) return fail("topics create", results.error());
-  return report(options, "topics create", "Created", *results, kafka::ErrorCode::TOPIC_ALREADY_EXISTS,
-                options.if_not_exists);
+  if (!verdicts) return fail("topics create", verdicts.error());
+  return report({.command = "topics create",
+                 .kind = "topic",
+                 .done = options.validate_only ? "Could create" : "Created",
+                 .tolerated = options.if_not_exists ? kafka::ErrorCode::TOPIC_ALREADY_EXISTS : kafka::ErrorCode::NONE,
+                 .json = options.json},
+                *verdicts);
+}
+
+// The names that the command line means. A name that is not there stays, for the broker to say so; a pattern that
+// matches nothing is an error, unless --if-exists is given.
+Outcome<std::vector<std::string>> existing(Client& client, const TopicsOptions& options,
+                                           const std::vector<TopicPattern>& patterns) {
+  std::vector<std::string> names;
+  std::optional<Cluster> cluster;
+  for (const TopicPattern& pattern : patterns) {
+    if (pattern.is_literal()) {
+      names.push_back(pattern.text());
+      continue;
+    }
+    if (!cluster) {
+      auto all = client.describe(nullptr, false);
+      if (!all) return std::unexpected(all.error());
+      cluster = std::move(*all);
+    }
+    const std::size_t before = names.size();
+    for (const Topic& topic : cluster->topics) {
+      if (!topic.is_internal && pattern.matches(topic.name)) names.push_back(topic.name);
+    }
+    if (names.size() == before && !options.if_exists) {
+      return std::unexpected(fmt::format("no topic matches {}", pattern.text()));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 int remove(const TopicsOptions& options) {
+  auto patterns = parse_topic_patterns(options.names);
+  if (!patterns) return misuse("topics delete", patterns.error());
   auto client = Client::connect(options.client);
   if (!client) return fail("topics delete", client.error());
+  auto names = existing(*client, options, *patterns);
+  if (!names) return fail("topics delete", names.error());
   kafka::DeleteTopicsRequest request;
   request.timeout_ms = static_cast<std::int32_t>(options.client.timeout_ms);
-  for (const std::string& name : options.names) {  // one of the two is sent, by the version
-    kafka::DeleteTopicsRequest::DeleteTopicState topic;
-    topic.name = name;
-    request.topics.push_back(topic);
+  for (const std::string& name : *names) {  // one of the two is sent, by the version
+    request.topics.emplace_back();
+    request.topics.back().name = name;
     request.topic_names.push_back(name);
   }
-  auto results = ask_controller<kafka::DeleteTopicsResponse>(*client, request, [](const auto& answer) {
-    std::vector<TopicResult> all;
+  auto verdicts = ask_controller<kafka::DeleteTopicsResponse>(*client, request, [](const auto& answer) {
+    std::vector<Verdict> all;
     for (const auto& topic : answer.responses) {
       all.push_back(
           {std::string(topic.name.value_or("")), topic.error_code, std::string(topic.error_message.value_or(""))});
     }
     return all;
   });
-  if (!results) return fail("topics delete", results.error());
-  return report(options, "topics delete", "Deleted", *results, kafka::ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-                options.if_exists);
+  if (!verdicts) return fail("topics delete", verdicts.error());
+  return report({.command = "topics delete",
+                 .kind = "topic",
+                 .done = "Deleted",
+                 .tolerated = options.if_exists ? kafka::ErrorCode::UNKNOWN_TOPIC_OR_PARTITION : kafka::ErrorCode::NONE,
+                 .json = options.json},
+                *verdicts);
+}
+
+// Of each topic, the assignments of the partitions that are added: --replica-assignment names those of all.
+Outcome<void> add_assignments(const Assignment& assignment, const Cluster& cluster,
+                              kafka::CreatePartitionsRequest& request) {
+  for (auto& topic : request.topics) {
+    const auto known = std::find_if(cluster.topics.begin(), cluster.topics.end(),
+                                    [&](const Topic& one) { return one.name == topic.name && one.error_code == 0; });
+    if (known == cluster.topics.end()) continue;  // the broker will say so
+    const std::size_t present = known->partitions.size();
+    if (assignment.size() <= present) {
+      return std::unexpected(fmt::format("{} has {} partitions; --replica-assignment names {}, and must name those too",
+                                         topic.name, present, assignment.size()));
+    }
+    topic.assignments.emplace();
+    for (std::size_t i = present; i < assignment.size(); ++i) {
+      topic.assignments->emplace_back();
+      topic.assignments->back().broker_ids = assignment[i];
+    }
+  }
+  return {};
 }
 
 int alter(const TopicsOptions& options) {
+  auto patterns = parse_topic_patterns(options.names);
+  if (!patterns) return misuse("topics alter", patterns.error());
+  Assignment assignment;
+  if (!options.assignment.empty()) {
+    auto parsed = parse_assignment(options.assignment);
+    if (!parsed) return misuse("topics alter", "--replica-assignment: " + parsed.error());
+    assignment = std::move(*parsed);
+    if (static_cast<std::size_t>(options.partitions) != assignment.size()) {
+      return misuse("topics alter", fmt::format("--replica-assignment names {} partitions, --partitions {}",
+                                                assignment.size(), options.partitions));
+    }
+  }
   auto client = Client::connect(options.client);
   if (!client) return fail("topics alter", client.error());
+  auto names = existing(*client, options, *patterns);
+  if (!names) return fail("topics alter", names.error());
   kafka::CreatePartitionsRequest request;
   request.timeout_ms = static_cast<std::int32_t>(options.client.timeout_ms);
-  for (const std::string& name : options.names) {
-    kafka::CreatePartitionsRequest::CreatePartitionsTopic topic;
-    topic.name = name;
-    topic.count = options.partitions;
-    request.topics.push_back(std::move(topic));
+  request.validate_only = options.validate_only;
+  for (const std::string& name : *names) {
+    request.topics.emplace_back();
+    request.topics.back().name = name;
+    request.topics.back().count = options.partitions;
   }
-  auto results = ask_controller<kafka::CreatePartitionsResponse>(*client, request, [](const auto& answer) {
-    std::vector<TopicResult> all;
+  if (!assignment.empty()) {
+    auto cluster = client->describe(&*names, false);
+    if (!cluster) return fail("topics alter", cluster.error());
+    if (auto added = add_assignments(assignment, *cluster, request); !added) return fail("topics alter", added.error());
+  }
+  auto verdicts = ask_controller<kafka::CreatePartitionsResponse>(*client, request, [](const auto& answer) {
+    std::vector<Verdict> all;
     for (const auto& topic : answer.results) {
       all.push_back({std::string(topic.name), topic.error_code, std::string(topic.error_message.value_or(""))});
     }
     return all;
   });
-  if (!results) return fail("topics alter", results.error());
-  return report(options, "topics alter", "Altered", *results, kafka::ErrorCode::NONE, false);
+  if (!verdicts) return fail("topics alter", verdicts.error());
+  return report({.command = "topics alter",
+                 .kind = "topic",
+                 .done = options.validate_only ? "Could alter" : "Altered",
+                 .tolerated = options.if_exists ? kafka::ErrorCode::UNKNOWN_TOPIC_OR_PARTITION : kafka::ErrorCode::NONE,
+                 .json = options.json},
+                *verdicts);
 }
 
-using Configs = std::vector<std::pair<std::string, std::string>>;
-
-// The settings that were given to the topics themselves; in the order of `topics`.
-Outcome<std::vector<Configs>> own_configs(Client& client, const std::vector<const Topic*>& topics) {
-  kafka::DescribeConfigsRequest request;
-  for (const Topic* topic : topics) {
-    kafka::DescribeConfigsRequest::DescribeConfigsResource resource;
-    resource.resource_type = kTopicResource;
-    resource.resource_name = topic->name;
-    request.resources.push_back(std::move(resource));
-  }
-  auto connection = client.any();
-  if (!connection) return std::unexpected(connection.error());
-  auto reply = ask<kafka::DescribeConfigsResponse>(**connection, request, client.timeout());
-  if (!reply) return std::unexpected(reply.error());
-  std::vector<Configs> all(topics.size());
-  for (const auto& result : reply->message.results) {
-    for (std::size_t i = 0; i < topics.size(); ++i) {
-      if (topics[i]->name != result.resource_name) continue;
-      for (const auto& config : result.configs) {
-        if (config.config_source != kDynamicTopicConfig) continue;
-        all[i].emplace_back(config.name, config.value.value_or(config.is_sensitive ? "(hidden)" : ""));
-      }
-    }
-  }
-  return all;
+void add_names(CLI::App* command, std::vector<std::string>& names, bool required, const char* what) {
+  command->add_option("TOPIC,--topic", names, what)->type_name("TOPIC")->required(required)->allow_extra_args(true);
 }
 
-std::string join(const std::vector<BrokerId>& ids) { return fmt::format("{}", fmt::join(ids, ",")); }
-
-void describe_for_people(const Topic& topic, const Configs& configs) {
-  std::string settings;
-  for (const auto& [key, value] : configs) settings += (settings.empty() ? "" : ",") + key + "=" + value;
-  fmt::print("Topic: {}\tTopicId: {}\tPartitionCount: {}\tReplicationFactor: {}\tConfigs: {}\n", topic.name,
-             topic.id.text(), topic.partitions.size(),
-             topic.partitions.empty() ? 0 : topic.partitions.front().replicas.size(), settings);
-  for (const Partition& partition : topic.partitions) {
-    fmt::print("\tTopic: {}\tPartition: {}\tLeader: {}\tReplicas: {}\tIsr: {}\n", topic.name, partition.index,
-               partition.leader < 0 ? "none" : std::to_string(partition.leader), join(partition.replicas),
-               join(partition.in_sync));
-  }
+void add_partitions(CLI::App* command, TopicsOptions& options, const char* what, bool required) {
+  command->add_option("--partitions", options.partitions, what)
+      ->check(CLI::Range(1, kPartitionsMax).description(""))
+      ->type_name("N")
+      ->required(required);
+  command
+      ->add_option("--replica-assignment", options.assignment,
+                   "where the replicas go: of each partition the brokers with colons, the preferred leader first; "
+                   "partitions with commas (0:1,1:0)")
+      ->type_name("BROKERS");
+  command->add_flag("--validate-only", options.validate_only, "only say whether it could be done");
 }
 
-ordered_json describe_as_json(const Topic& topic, const Configs& configs) {
-  ordered_json settings = ordered_json::object();
-  for (const auto& [key, value] : configs) settings[key] = value;
-  ordered_json partitions = ordered_json::array();
-  for (const Partition& partition : topic.partitions) {
-    partitions.push_back({{"partition", partition.index},
-                          {"leader", partition.leader},
-                          {"leader_epoch", partition.leader_epoch},
-                          {"replicas", partition.replicas},
-                          {"isr", partition.in_sync}});
-  }
-  return {{"topic", topic.name},
-          {"topic_id", topic.id.text()},
-          {"internal", topic.is_internal},
-          {"configs", settings},
-          {"partitions", partitions}};
-}
-
-int describe(const TopicsOptions& options) {
-  auto client = Client::connect(options.client);
-  if (!client) return fail("topics describe", client.error());
-  auto cluster = client->describe(options.names.empty() ? nullptr : &options.names, false);
-  if (!cluster) return fail("topics describe", cluster.error());
-  int status = 0;
-  std::vector<const Topic*> topics;
-  for (const Topic& topic : cluster->topics) {
-    if (topic.error_code != 0) {
-      status = fail("topics describe", fmt::format("{}: {}", topic.name, describe_error(topic.error_code)));
-    } else if (!(options.exclude_internal && topic.is_internal)) {
-      topics.push_back(&topic);
-    }
-  }
-  if (topics.empty()) {
-    if (options.json) print_json(ordered_json::array());
-    return status;
-  }
-  auto configs = own_configs(*client, topics);
-  if (!configs) return fail("topics describe", configs.error());
-  ordered_json all = ordered_json::array();
-  for (std::size_t i = 0; i < topics.size(); ++i) {
-    if (options.json) {
-      all.push_back(describe_as_json(*topics[i], (*configs)[i]));
-    } else {
-      describe_for_people(*topics[i], (*configs)[i]);
-    }
-  }
-  if (options.json) print_json(all);
-  return status;
+void add_describe(CLI::App& topics, int& exit_code) {
+  auto options = std::make_shared<TopicsDescribeOptions>();
+  CLI::App* command = add_command(topics, "describe", "Show partitions, leaders, replicas and settings of topics",
+                                  options, exit_code, describe_topics);
+  add_names(command, options->names, false, "names or patterns (default: all topics)");
+  command->add_option("--topic-id", options->topic_id, "the topic that has this id")
+      ->type_name("ID")
+      ->excludes("--topic");
+  command->add_flag("--exclude-internal", options->exclude_internal, "without __consumer_offsets and the like");
+  command->add_flag("--if-exists", options->if_exists, "pass over what is not there");
+  // One of these at most.
+  std::vector<CLI::Option*> filters;
+  const auto add_filter = [&](const char* name, bool& flag, const char* what) {
+    CLI::Option* option = command->add_flag(name, flag, what)->group("Only");
+    for (CLI::Option* other : filters) option->excludes(other);
+    filters.push_back(option);
+  };
+  add_filter("--topics-with-overrides", options->with_overrides, "only topics that have settings of their own");
+  add_filter("--under-replicated-partitions", options->under_replicated,
+             "only partitions with replicas that are not in sync");
+  add_filter("--unavailable-partitions", options->unavailable, "only partitions without a leader");
+  add_filter("--under-min-isr-partitions", options->under_min_isr,
+             "only partitions with fewer replicas in sync than min.insync.replicas");
+  add_filter("--at-min-isr-partitions", options->at_min_isr,
+             "only partitions with as many replicas in sync as min.insync.replicas");
+  command->footer(kPatternHelp);
+  add_examples(*command, {"topics describe events", "topics describe 'events-.*' --json",
+                          "topics describe --under-replicated-partitions"});
 }
 
 }  // namespace
 
 void add_topics_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TopicsOptions>();
-  CLI::App* topics = app.add_subcommand("topics", "List, create, describe, alter and delete topics");
-  topics->require_subcommand(1);
-  auto add = [&](const char* name, const char* what, int (*run)(const TopicsOptions&)) {
-    CLI::App* command = topics->add_subcommand(name, what);
-    add_client_options(*command, options->client);
-    command->add_flag("--json", options->json, "print JSON");
-    command->callback([options, run, &exit_code] { exit_code = run(*options); });
-    return command;
-  };
-  auto add_names = [&](CLI::App* command, bool required) {
-    command->add_option("topic,--topic", options->names, "the topics")->type_name("TOPIC")->required(required);
-  };
+  CLI::App* topics = add_group(app, "topics", "List, create, describe, alter and delete topics");
 
-  CLI::App* command = add("list", "Print the names of all topics", list);
+  CLI::App* command = add_command(*topics, "list", "Print the names of topics", options, exit_code, list);
+  add_names(command, options->names, false, "names or patterns (default: all topics)");
   command->add_flag("--exclude-internal", options->exclude_internal, "without __consumer_offsets and the like");
+  command->footer(kPatternHelp);
+  add_examples(*command, {"topics list", "topics list 'orders-.*'"});
 
-  command = add("create", "Create topics", create);
-  add_names(command, true);
-  command->add_option("--partitions", options->partitions, "how many partitions (default: num.partitions)")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->type_name("N");
+  command = add_command(*topics, "create", "Create topics", options, exit_code, create);
+  add_names(command, options->names, true, "names of the new topics");
+  add_partitions(command, *options, "how many partitions (default: num.partitions)", false);
   command->add_option("--replication-factor", options->replication_factor, "how many replicas (default: the broker's)")
       ->check(CLI::Range(1, 32767).description(""))
       ->type_name("N");
+  command->get_option("--replica-assignment")->excludes("--partitions")->excludes("--replication-factor");
   command->add_option("--config", options->configs, "a setting of the topic; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag("--if-not-exists", options->if_not_exists, "leave alone what is there already");
+  add_examples(*command, {"topics create events --partitions 6 --config retention.ms=86400000",
+                          "topics create a b c --if-not-exists"});
 
-  command = add("describe", "Show partitions, leaders and settings; of all topics when none is named", describe);
-  add_names(command, false);
-  command->add_flag("--exclude-internal", options->exclude_internal, "without __consumer_offsets and the like");
+  add_describe(*topics, exit_code);
 
-  command = add("alter", "Add partitions to topics", alter);
-  add_names(command, true);
-  command->add_option("--partitions", options->partitions, "how many partitions there shall be")
-      ->required()
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->type_name("N");
+  command = add_command(*topics, "alter", "Add partitions to topics", options, exit_code, alter);
+  command->description(
+      "Add partitions to topics\nKeys of new records then go to other partitions than before. Settings are changed "
+      "with `tailrace configs alter`.");
+  add_names(command, options->names, true, "names or patterns");
+  add_partitions(command, *options, "how many partitions there shall be", true);
+  command->add_flag("--if-exists", options->if_exists, "pass over what is not there");
+  add_examples(*command, {"topics alter events --partitions 12"});
 
-  command = add("delete", "Delete topics with all their records", remove);
-  add_names(command, true);
-  command->add_flag("--if-exists", options->if_exists, "leave alone what is not there");
+  command = add_command(*topics, "delete", "Delete topics with all their records", options, exit_code, remove);
+  add_names(command, options->names, true, "names or patterns; a pattern never means internal topics");
+  command->add_flag("--if-exists", options->if_exists, "pass over what is not there");
+  command->footer(kPatternHelp);
+  add_examples(*command, {"topics delete events", "topics delete 'test-.*' --if-exists"});
 }
 
 }  // namespace tailrace::cli

@@ -28,6 +28,7 @@ SKIPPED = 77
 CHECKS = {
     "kcat": (["bash", "kcat_check.sh"], 120),
     "tools": (["bash", "tools_check.sh"], 240),
+    "admin": (["bash", "admin_check.sh"], 300),
     "confluent": (["/usr/bin/python3", "confluent_check.py"], 120),
     "kafka_python": (["/usr/bin/python3", "kafka_python_check.py"], 120),
     "java44": (["bash", "java_check.sh", "4.4.0"], 420),

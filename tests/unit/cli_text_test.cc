@@ -12,6 +12,13 @@ TEST(Text, ATableAlignsNumbersToTheRight) {
             "longer  1,000\n");
 }
 
+TEST(Text, ADashStandsForANumberThatIsNotThere) {
+  EXPECT_EQ(table({{"name", "offset", "note"}, {"a", "-", "-"}, {"b", "12", "-"}}),
+            "name  offset  note\n"
+            "a          -  -\n"
+            "b         12  -\n");
+}
+
 TEST(Text, HumanUnits) {
   EXPECT_EQ(human_bytes(0), "0 B");
   EXPECT_EQ(human_bytes(1023), "1023 B");
