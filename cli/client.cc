@@ -35,11 +35,31 @@ Topic to_topic(const kafka::MetadataResponse::MetadataResponseTopic& from) {
   return topic;
 }
 
+// "HOST:PORT,HOST:PORT"
+Outcome<std::vector<HostPort>> parse_bootstrap(std::string_view text) {
+  std::vector<HostPort> all;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    auto address = parse_host_port(text.substr(0, comma));
+    if (!address) return std::unexpected(address.error());
+    all.push_back(std::move(*address));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  if (all.empty()) return std::unexpected(std::string("no bootstrap server is named"));
+  return all;
+}
+
 }  // namespace
 
 void add_client_options(CLI::App& command, ClientOptions& options) {
   command.add_option("-b,--bootstrap-server", options.bootstrap, "a broker of the cluster, or several with commas")
       ->type_name("HOST:PORT")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            auto parsed = parse_bootstrap(text);
+            return parsed ? std::string() : parsed.error();
+          },
+          ""))
       ->group(kCommonGroup)
       ->capture_default_str();
   command
@@ -53,15 +73,9 @@ void add_client_options(CLI::App& command, ClientOptions& options) {
 
 Outcome<Client> Client::connect(const ClientOptions& options) {
   Client client(options);
-  std::string_view left = options.bootstrap;
-  while (!left.empty()) {
-    const std::size_t comma = left.find(',');
-    auto address = parse_host_port(left.substr(0, comma));
-    if (!address) return std::unexpected(address.error());
-    client.bootstrap_.push_back(std::move(*address));
-    left = comma == std::string_view::npos ? std::string_view() : left.substr(comma + 1);
-  }
-  if (client.bootstrap_.empty()) return std::unexpected(std::string("no bootstrap server is named"));
+  auto addresses = parse_bootstrap(options.bootstrap);
+  if (!addresses) return std::unexpected(addresses.error());
+  client.bootstrap_ = std::move(*addresses);
   if (auto connected = client.any(); !connected) return std::unexpected(connected.error());
   return client;
 }

@@ -31,6 +31,7 @@ template <class Options>
 CLI::App* add_command(CLI::App& parent, const char* name, const char* what, const std::shared_ptr<Options>& options,
                       int& exit_code, int (*run)(const Options&)) {
   CLI::App* command = parent.add_subcommand(name, what);
+  command->footer("");  // else it is the parent's
   add_common_options(*command, *options);
   command->callback([options, run, &exit_code] { exit_code = run(*options); });
   return command;

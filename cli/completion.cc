@@ -39,9 +39,8 @@ CompletedOption completed_option(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
   const std::string& text = option.get_description();
-  out.description = text.substr(0, text.find_first_of(";(\n"));
-  while (out.description.ends_with(' ')) out.description.pop_back();
-  if (option.get_type_size() == 0) return out;
+  out.description = text.substr(0, std::min(text.find_first_of(";\n"), text.find(" (default")));
+  if (option.get_items_expected_max() == 0) return out;  // a flag
   const std::string type = option.get_type_name();
   out.kind = type == "TOPIC"  ? ValueKind::topic
              : type == "FILE" ? ValueKind::file

@@ -63,7 +63,8 @@ class Dump {
   void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), out_); }
   template <class... T>
   void print(fmt::format_string<T...> format, T&&... args) {
-    fmt::print(out_, format, std::forward<T>(args)...);
+    // fmt::print would throw where the output cannot be written.
+    print(std::string_view(fmt::format(format, std::forward<T>(args)...)));
   }
   template <class... T>
   void print_error(fmt::format_string<T...> format, T&&... args) {

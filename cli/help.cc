@@ -62,7 +62,7 @@ std::string HelpFormatter::make_help(const CLI::App* command, std::string name, 
 }
 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
-  if (option->get_type_size() == 0) return {};
+  if (option->get_items_expected_max() == 0) return {};  // a flag
   std::string text = " " + option->get_type_name();
   if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
   return text;

@@ -18,9 +18,6 @@ int main(int argument_count, char** arguments) {
   app.set_version_flag("--version", "tailrace " TAILRACE_VERSION);
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormatter>());
-  app.footer(
-      "`tailrace COMMAND --help` shows the options of each.\n"
-      "Exit status: 0 done, 1 failed (standard error says why), 2 wrong arguments.");
   int exit_code = kExitDone;
   add_up_command(app, exit_code);
   add_stat_command(app, exit_code);
@@ -41,6 +38,9 @@ int main(int argument_count, char** arguments) {
   add_dump_command(app, exit_code);
   add_perf_command(app, exit_code);
   add_completion_command(app, exit_code);
+  app.footer(
+      "`tailrace COMMAND --help` shows the options of each.\n"
+      "Exit status: 0 done, 1 failed (standard error says why), 2 wrong arguments.");
   end_when_nobody_reads();
   try {
     app.parse(argument_count, arguments);

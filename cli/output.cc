@@ -35,7 +35,7 @@ void end_when_nobody_reads() {
 int finish_output(int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  if (errno == EPIPE) return status;
+  if (errno == EPIPE || status != kExitDone) return status;  // a failure has been told already
   const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : std::string();
   const std::string line = "tailrace: the output could not be written" + why + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);

@@ -29,7 +29,8 @@ int misuse(std::string_view command, std::string_view text);
 // Who reads our output may go away, as `head` does: the process then ends with status 0, in the middle of its work.
 // For commands that only print.
 void end_when_nobody_reads();
-// Writes what is left: `status`, or kExitFailed with a sentence when the output could not be written.
+// Writes what is left: `status`, or, when all else went well and the output could not be written, kExitFailed with a
+// sentence.
 int finish_output(int status);
 
 }  // namespace tailrace::cli

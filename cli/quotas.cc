@@ -140,7 +140,7 @@ void add_quotas_command(CLI::App& app, int& exit_code) {
       ->type_name("KEY=VALUE")
       ->required();
   set_command->add_flag("--validate-only", set_options->validate_only, "only say whether it could be done");
-  set_command->footer("Quotas count for this user and client, then user, then client, then defaults: the first found.");
+  set_command->footer("The most specific quota counts: of user and client, of the user, of the client, then defaults.");
   add_examples(*set_command, {"quotas set --user alice producer_byte_rate=10MiB request_percentage=50",
                               "quotas set --ip-defaults connection_creation_rate=20"});
 

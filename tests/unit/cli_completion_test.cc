@@ -69,6 +69,11 @@ TEST(Completion, KnowsCommandsOptionsAndWhatTheyTake) {
   });
   ASSERT_NE(topic, consume->options.end());
   EXPECT_EQ(topic->kind, ValueKind::topic);
+  for (const CompletedOption& option : consume->options) {
+    if (option.names.back() == "--json" || option.names.back() == "--help") {
+      EXPECT_EQ(option.kind, ValueKind::none) << "a flag takes nothing: " << option.names.back();
+    }
+  }
   EXPECT_NE(find(commands, "topics create"), nullptr);
   // Options in groups, too.
   const CompletedCommand* describe = find(commands, "topics describe");
