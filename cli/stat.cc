@@ -103,20 +103,20 @@ int show_clients(const std::string& run, bool as_json) {
   const auto clients = nlohmann::ordered_json::parse(text.empty() ? "[]" : text, nullptr, false);
   if (!clients.is_array()) return fail("stat", "the broker's file of client metrics is not understood");
   if (as_json) {
-    fmt::print("{}\n", clients.dump());
+    print("{}\n", clients.dump());
     return 0;
   }
-  if (clients.empty()) fmt::print("no client has pushed metrics (kafka-client-metrics.sh says which shall)\n");
+  if (clients.empty()) print("no client has pushed metrics (`tailrace client-metrics` says which shall)\n");
   for (const auto& client : clients) {
-    fmt::print("{}  client id {}, {}, at {}: {} pushes, {}\n", client.value("client_instance_id", ""),
-               client.value("client_id", ""), client.value("software", ""), client.value("address", ""),
-               client.value("pushes", std::uint64_t{0}),
-               human_bytes(static_cast<double>(client.value("bytes", std::uint64_t{0}))));
+    print("{}  client id {}, {}, at {}: {} pushes, {}\n", client.value("client_instance_id", ""),
+          client.value("client_id", ""), client.value("software", ""), client.value("address", ""),
+          client.value("pushes", std::uint64_t{0}),
+          human_bytes(static_cast<double>(client.value("bytes", std::uint64_t{0}))));
     std::vector<std::vector<std::string>> rows;
     for (const auto& [name, value] : client.value("metrics", nlohmann::ordered_json::object()).items()) {
       rows.push_back({"", name, value.dump()});
     }
-    if (!rows.empty()) fmt::print("{}", table(rows));
+    if (!rows.empty()) write_out(table(rows));
   }
   return 0;
 }
