@@ -71,7 +71,7 @@ class Fields {
   std::uint64_t fixed(std::size_t size) {  // little-endian, as we are
     std::uint64_t value = 0;
     const Bytes bytes = take(size);
-    std::memcpy(&value, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size());
     return value;
   }
   Bytes take(std::uint64_t size) {
