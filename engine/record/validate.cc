@@ -36,11 +36,7 @@ bool breaks_time_rule(const BatchHeader& header, const Record& record, const Rec
 
 }  // namespace
 
-Code Validation::refusal() const {
-  const bool has_time_failure = std::ranges::any_of(
-      failures, [](const RecordFailure& failed) { return failed.reason != RecordFailure::Reason::key_missing; });
-  return has_time_failure ? Code::invalid_timestamp : Code::invalid_record;
-}
+Code Validation::refusal() const { return has_time_failure ? Code::invalid_timestamp : Code::invalid_record; }
 
 const char* text(RecordFailure::Reason reason) {
   switch (reason) {
@@ -73,7 +69,9 @@ Result<Validation> validate_records(Bytes batch, const RecordRules& rules, Scrat
     if (record.offset_delta != index) return failure(Code::invalid_record, "offset delta of a record");
     RecordFailure failed{.index = index, .reason = RecordFailure::Reason::key_missing};
     if ((rules.keys_required && !record.key) || breaks_time_rule(header, record, rules, failed.reason)) {
-      validation.failures.push_back(failed);
+      validation.has_failure = true;
+      validation.has_time_failure |= failed.reason != RecordFailure::Reason::key_missing;
+      if (validation.failures.size() < rules.failures_max) validation.failures.push_back(failed);
     }
     validation.max_timestamp = std::max(validation.max_timestamp, record.timestamp);
     ++index;

@@ -26,6 +26,7 @@ struct RecordRules {
   std::size_t uncompressed_bytes_max = 0;  // of a compressed batch; more gets too_large
   // Of one record in a compressed batch, without its length (max.decompressed.message.bytes).
   std::size_t record_bytes_max = std::numeric_limits<std::int32_t>::max();
+  std::size_t failures_max = 10'000;  // so many are told one by one; a record may be as small as 7 bytes
 };
 
 // One record that breaks a rule, by its index in the batch (ProduceResponse's record_errors, KIP-467).
@@ -37,9 +38,11 @@ struct RecordFailure {
 
 struct Validation {
   TimestampMs max_timestamp = kNoTimestamp;  // of the records, which the header may tell wrongly
-  std::vector<RecordFailure> failures;       // not empty: the batch is refused, with refusal()
+  bool has_failure = false;                  // the batch is refused, with refusal()
+  bool has_time_failure = false;             // one of them is of time
+  std::vector<RecordFailure> failures;       // the first failures_max of them
   Bytes records;                             // unpacked: in the batch, or in the scratch memory
-  [[nodiscard]] bool is_accepted() const { return failures.empty(); }
+  [[nodiscard]] bool is_accepted() const { return !has_failure; }
   // invalid_timestamp if any failure is one of time, else invalid_record, as Kafka answers.
   [[nodiscard]] Code refusal() const;
 };

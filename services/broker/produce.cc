@@ -28,6 +28,8 @@ constexpr std::int16_t kFirstVersionWithTopicIds = 13;
 // the loop is busy. Kafka has no such bound.
 constexpr std::size_t kUncompressedBytesMax = std::size_t{256} << 20;
 constexpr std::size_t kScratchKeptBytes = std::size_t{8} << 20;
+// One request is told so many of the records that broke a rule: a small batch may unpack to millions. Kafka tells all.
+constexpr std::size_t kRecordErrorsMax = 10'000;
 
 // BrokerCompressionType.targetCompression
 record::Compression target_codec(const node::TopicConfig& config, record::Compression sent) {
@@ -95,6 +97,7 @@ struct Produce::Pending {
   std::vector<PartitionAppend> appends;  // sized before the first call: calls keep their places
   std::size_t next = 0;                  // of the appends, to be started
   std::size_t awaited = 0;
+  std::size_t record_errors = 0;  // in the response
   bool has_error = false;
 
   PartitionAnswer& answer_of(const PartitionAppend& append) {
@@ -132,6 +135,7 @@ void Produce::start(Request& request) {
   pending.message = std::move(*message);
   pending.response = {};
   pending.appends.clear();
+  pending.record_errors = 0;
   pending.has_error = false;
 
   std::size_t partitions = 0;
@@ -274,14 +278,14 @@ bool Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
                                                        header->max_timestamp > now + config.timestamp_after_max_ms ||
                                                        config.timestamp_before_max_ms != INT64_MAX));
   if (needs_walk) {
-    const record::RecordRules rules{
-        .keys_required = config.cleanup_compact,
-        .uses_log_append_time = config.log_append_time,
-        .before_max_ms = config.timestamp_before_max_ms,
-        .after_max_ms = config.timestamp_after_max_ms,
-        .now_ms = now,
-        .uncompressed_bytes_max = kUncompressedBytesMax,
-        .record_bytes_max = static_cast<std::size_t>(config.max_decompressed_message_bytes)};
+    const record::RecordRules rules{.keys_required = config.cleanup_compact,
+                                    .uses_log_append_time = config.log_append_time,
+                                    .before_max_ms = config.timestamp_before_max_ms,
+                                    .after_max_ms = config.timestamp_after_max_ms,
+                                    .now_ms = now,
+                                    .uncompressed_bytes_max = kUncompressedBytesMax,
+                                    .record_bytes_max = static_cast<std::size_t>(config.max_decompressed_message_bytes),
+                                    .failures_max = kRecordErrorsMax - pending.record_errors};
     const Result<record::Validation> validated = record::validate_records(records, rules, unpacked_);
     if (!validated) {
       // The CRC is right, so it will not unpack the next time either: not an error that producers retry. (Kafka answers
@@ -290,6 +294,7 @@ bool Produce::check_and_append(Pending& pending, PartitionAppend& append, const 
       return fail(is_unreadable ? ErrorCode::INVALID_RECORD : kafka::to_wire(validated.error().code));
     }
     if (!validated->is_accepted()) {
+      pending.record_errors += validated->failures.size();
       for (const record::RecordFailure& failure : validated->failures) {
         answer.record_errors.push_back(
             {.batch_index = failure.index, .batch_index_error_message = record::text(failure.reason)});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "engine/api/client.h"
@@ -34,6 +36,8 @@ struct DescribeProducers::Pending {
   std::size_t topic = 0;  // of the question in flight, or the next one
   std::size_t partition = 0;
   ProducerId after = kNoProducerId;
+  // One that is named again is refused, where Kafka answers again: a short request must not get a boundless answer.
+  std::set<std::pair<std::string_view, std::int32_t>> described;
   api::Call<api::ProducersDescribed> call;
 
   void on_page(const api::ProducersDescribed& page, Bytes extra) {
@@ -98,6 +102,9 @@ void DescribeProducers::ask_next(Pending& pending) {
         if (known == nullptr) answer.error_message = "This server does not host this topic-partition.";
       } else if (partition->leader != node_.node_id) {
         refuse(answer, ErrorCode::NOT_LEADER_OR_FOLLOWER);
+      } else if (pending.after == kNoProducerId &&
+                 !pending.described.emplace(topic.name, answer.partition_index).second) {
+        refuse(answer, ErrorCode::INVALID_REQUEST);
       } else {
         return node_.engine.describe_producers(
             {.request = 0, .partition = {known->id, answer.partition_index}, .after = pending.after}, pending.call);

@@ -101,6 +101,21 @@ TEST(ValidateRecords, ATimeFailureDecidesTheAnswer) {
   EXPECT_EQ(validation->refusal(), Code::invalid_timestamp);
 }
 
+TEST(ValidateRecords, NamesNoMoreThanAskedFor) {
+  RecordRules compacted = rules();
+  compacted.keys_required = true;
+  compacted.failures_max = 2;
+  const auto batch = batch_of(
+      {{kNow, std::nullopt}, {kNow, std::nullopt}, {kNow, std::nullopt}, {kNow + 9'000'000, "k"}, {kNow, "k"}});
+  const auto validation = validate(batch, compacted);
+  ASSERT_EQ(validation->failures.size(), 2u);
+  EXPECT_EQ(validation->failures[1].index, 1);
+  EXPECT_EQ(validation->refusal(), Code::invalid_timestamp) << "also for one that is not named";
+  compacted.failures_max = 0;
+  EXPECT_FALSE(validate(batch, compacted)->is_accepted());
+  EXPECT_TRUE(validate(batch, compacted)->failures.empty());
+}
+
 TEST(ValidateRecords, AppendTimeFromAClientIsRefusedWhereTheBrokerSetsIt) {
   const auto batch = batch_of({{kNow}, {kNow}}, {.log_append_time = kNow});
   EXPECT_TRUE(validate(batch, rules())->is_accepted());

@@ -190,6 +190,16 @@ TEST_F(Records, WhoHasWrittenThemIsDescribed) {
     EXPECT_EQ(static_cast<ErrorCode>(unknown.error_code), ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
     EXPECT_TRUE(unknown.active_producers.empty());
   }
+  // A short request gets no boundless answer.
+  kafka::DescribeProducersRequest again;
+  again.topics.push_back({.name = topic, .partition_indexes = {0, 0}});
+  again.topics.push_back({.name = topic, .partition_indexes = {0}});
+  const auto once = client.call<kafka::DescribeProducersResponse>(again, std::int16_t{0});
+  EXPECT_EQ(once->topics.at(0).partitions.at(0).active_producers.size(), 250u);
+  for (const auto& repeated : {once->topics.at(0).partitions.at(1), once->topics.at(1).partitions.at(0)}) {
+    EXPECT_EQ(static_cast<ErrorCode>(repeated.error_code), ErrorCode::INVALID_REQUEST);
+    EXPECT_TRUE(repeated.active_producers.empty());
+  }
 }
 
 std::size_t segments_of(const Node& node, const std::string& topic, std::string_view suffix = ".log") {
