@@ -21,7 +21,9 @@ namespace {
 constexpr Duration kStepPause{1000};
 constexpr std::size_t kSegmentsCheckedPerStep = 1024;  // in memory; a partition counts for at least kPartitionCost
 constexpr std::size_t kPartitionCost = 4;
+constexpr std::size_t kRollCost = 64;                 // a few dozen system calls
 constexpr std::size_t kSegmentsSetAsidePerStep = 16;  // five renames each
+constexpr std::size_t kSnapshotSyncsMax = 16;         // at the same time, each with a descriptor
 // A first look soon after the start, for what has expired while the node was down; Kafka's initial task delay.
 constexpr std::int64_t kFirstCheckMs = 30'000;
 
@@ -39,8 +41,7 @@ void Shard::arm_upkeep(Instant due) {
 void Shard::on_upkeep_due() {
   const Instant now = io_.now();
   if (state_ == State::running) {
-    if (now >= next_check_) {
-      to_check_.clear();
+    if (now >= next_check_ && to_check_.empty()) {
       for (const auto& [key, hosted] : hosted_) to_check_.push_back(key);
       next_check_ = now + std::chrono::milliseconds(settings_.retention_check_interval_ms);
     }
@@ -59,27 +60,29 @@ void Shard::check_some_logs() {
     to_check_.pop_back();
     if (found == hosted_.end()) continue;
     cost += std::max(found->second->partition->log().segment_count(), kPartitionCost);
-    check_retention(*found->second);
+    if (check_retention(*found->second)) cost += kRollCost;
   }
 }
 
-// The rules come with the role.
-void Shard::check_retention(Hosted& hosted) {
+// The rules come with the role. True: a segment was rolled.
+bool Shard::check_retention(Hosted& hosted) {
   partition::Partition& partition = *hosted.partition;
-  if (hosted.deleted || hosted.settling || !partition.is_leader() || partition.failed()) return;
+  if (hosted.deleted || hosted.settling || !hosted.has_topic_id || !partition.is_leader() || partition.failed())
+    return false;
   const TimestampMs now = io_.wall_clock_ms();
   const log::Expiry expiry = partition.log().find_expired(hosted.retention, partition.high_watermark(), now);
   trim_later(hosted);
-  if (expiry.log_start_offset <= std::max(partition.log_start_offset(), hosted.wanted_log_start)) return;
+  if (expiry.log_start_offset <= std::max(partition.log_start_offset(), hosted.wanted_log_start)) return false;
   if (expiry.takes_all) {
+    // Not synced: what is in it goes, and recovery makes an empty segment where the log start is and none is there.
     if (Result<void> rolled = partition.roll_expired(now); !rolled) {
       log_warning("expired segment not rolled partition={} reason=\"{}\"", hosted.name, rolled.error().text());
-      return;
+      return true;
     }
-    list_unsynced(hosted);
   }
   log_info("segments expired partition={} log_start={}", hosted.name, expiry.log_start_offset);
   raise_log_start(hosted, expiry.log_start_offset);
+  return expiry.takes_all;
 }
 
 void Shard::on_delete_records(Session& session, const api::DeleteRecords& request) {
@@ -101,9 +104,9 @@ void Shard::on_delete_records(Session& session, const api::DeleteRecords& reques
 
 void Shard::raise_log_start(Hosted& hosted, Offset offset) {
   if (offset <= hosted.wanted_log_start) return;  // on its way
+  const bool is_listed = hosted.wanted_log_start != hosted.saving_log_start;
   hosted.wanted_log_start = offset;
-  if (std::ranges::find(unsaved_log_starts_, &hosted) == unsaved_log_starts_.end())
-    unsaved_log_starts_.push_back(&hosted);
+  if (!is_listed) unsaved_log_starts_.push_back(&hosted);
 }
 
 // One at a time: what comes meanwhile shares the next one.
@@ -190,6 +193,7 @@ bool Shard::keep_snapshot(Hosted& hosted) {
   hosted.snapshot_sync->content_synced.bind<&Hosted::on_snapshot_content_synced>(&hosted);
   hosted.snapshot_sync->name_synced.bind<&Hosted::on_snapshot_name_synced>(&hosted);
   ++in_flight_;
+  ++snapshot_syncs_;
   io_.files().sync(*file, hosted.snapshot_sync->content_synced);
   return false;
 }
@@ -204,6 +208,7 @@ void Shard::on_snapshot_content_synced(Hosted& hosted, std::int64_t result) {
 
 void Shard::on_snapshot_name_synced(Hosted& hosted, std::int64_t result) {
   --in_flight_;
+  --snapshot_syncs_;
   const std::unique_ptr<SnapshotSync> sync = std::move(hosted.snapshot_sync);
   if (result < 0) {
     log_warning("segments not removed partition={} reason=\"snapshot not synced: {}\"", hosted.name,
@@ -216,7 +221,8 @@ void Shard::on_snapshot_name_synced(Hosted& hosted, std::int64_t result) {
 
 void Shard::set_some_segments_aside() {
   std::vector<TopicIdPartition> busy;
-  for (std::size_t left = kSegmentsSetAsidePerStep; left > 0 && !to_trim_.empty();) {
+  for (std::size_t left = kSegmentsSetAsidePerStep;
+       left > 0 && !to_trim_.empty() && snapshot_syncs_ < kSnapshotSyncsMax;) {
     const TopicIdPartition key = to_trim_.back();
     to_trim_.pop_back();
     const auto found = hosted_.find(key);

@@ -123,7 +123,7 @@ class Shard {
   void arm_upkeep(Instant due);
   void on_upkeep_due();
   void check_some_logs();
-  void check_retention(Hosted& hosted);
+  bool check_retention(Hosted& hosted);
   void raise_log_start(Hosted& hosted, Offset offset);
   void start_log_starts();
   void on_log_starts_saved(std::int64_t result);
@@ -180,6 +180,7 @@ class Shard {
   Instant next_check_;
   std::vector<TopicIdPartition> to_check_;      // left of this round
   std::vector<TopicIdPartition> to_trim_;       // they have segments below their log start
+  std::size_t snapshot_syncs_ = 0;              // for them, in flight
   std::multimap<Instant, SetAside> set_aside_;  // by when their files go
   io::Timer upkeep_timer_;
   io::Timer checkpoint_timer_;

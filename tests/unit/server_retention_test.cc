@@ -1,6 +1,7 @@
 // What the shard lets go of, and when it says so: DeleteRecords, expired segments, and their files.
 #include <chrono>
 #include <fstream>
+#include <ranges>
 #include <set>
 
 #include "engine/log/checkpoint.h"
@@ -24,9 +25,9 @@ class Retention : public HeldShardTest {
     HeldShardTest::SetUp();
     set_role();
   }
-  void set_role() {
+  void set_role(std::int32_t partition = 0) {
     api::SetRole request = rules_;
-    request.partition = {kTopic, 0};
+    request.partition = {kTopic, partition};
     request.index_bytes_max = 1 << 20;
     request.index_interval_bytes = 100;
     request.segment_ms = INT64_MAX;
@@ -47,13 +48,13 @@ class Retention : public HeldShardTest {
     settle();
     set_role();
   }
-  api::Appended produce(TimestampMs timestamp, const record::BatchOptions& options = {}) {
+  api::Appended produce(TimestampMs timestamp, const record::BatchOptions& options = {}, std::int32_t partition = 0) {
     record::BatchBuilder builder(options);
     EXPECT_TRUE(builder.add(timestamp, std::nullopt, as_bytes("value")));
     const Bytes batch = *builder.finish();
     std::memcpy(arena_.data(), batch.data(), batch.size());
     Asked<api::Appended> asked;
-    client_->append({.partition = {kTopic, 0},
+    client_->append({.partition = {kTopic, partition},
                      .length = static_cast<std::uint32_t>(batch.size()),
                      .wait = api::Wait::high_watermark},
                     asked.call);
@@ -85,9 +86,9 @@ class Retention : public HeldShardTest {
     const auto found = starts->find({"orders", 0});
     return found == starts->end() ? 0 : found->second;
   }
-  std::set<std::string> segment_files(const std::string& suffix) {
+  std::set<std::string> segment_files(const std::string& suffix, std::int32_t partition = 0) {
     std::set<std::string> names;
-    for (const auto& each : fs::directory_iterator(path("orders-0"))) {
+    for (const auto& each : fs::directory_iterator(path("orders-" + std::to_string(partition)))) {
       const std::string name = each.path().filename();
       if (name.ends_with(suffix)) names.insert(name.substr(18));
     }
@@ -462,6 +463,30 @@ TEST_F(Retention, ManySegmentsGoInSmallSteps) {
     before = now;
   }
   EXPECT_EQ(log_start(), 100);
+}
+
+// A round of checks takes longer than the time between two of them, and all partitions have something to let go of.
+TEST_F(Retention, AllOfManyPartitionsAreCheckedAndFewSnapshotsAreSyncedAtATime) {
+  constexpr std::int32_t kPartitions = 300;
+  kill();
+  settings_.retention_check_interval_ms = 1;
+  start();
+  settle();
+  rules_.retention_ms = 5000;
+  for (std::int32_t partition = 0; partition < kPartitions; ++partition) set_role(partition);
+  for (std::int32_t partition = 0; partition < kPartitions; ++partition) {
+    for (int i = 0; i < 2; ++i) produce(1000, {}, partition);
+  }
+  io_.wall_clock = 7000;
+  const auto lacks = [&](std::int32_t partition) { return segment_files(".log", partition) != Names{"02.log"}; };
+  for (int i = 0; i < 200; ++i) {
+    io_.pass(1ms);
+    turn(1);
+    ASSERT_LE(files().held.size(), 1u + 16) << "one checkpoint, and snapshots";
+    const auto held = files().held.size();
+    for (std::size_t ended = 0; ended < held; ++ended) files().end(0);
+  }
+  EXPECT_EQ(std::ranges::count_if(std::views::iota(0, kPartitions), lacks), 0);
 }
 
 TEST_F(Retention, ProducersAreToldAPageAtATime) {
