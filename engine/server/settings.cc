@@ -98,7 +98,10 @@ std::expected<Settings, std::string> read_settings(int argument_count, char** ar
   }
   // A time that can be added to, and as good as never.
   constexpr std::int64_t kYearMs = 365 * 24 * 3600 * 1000ll;
-  settings.retention_check_interval_ms = std::min(settings.retention_check_interval_ms, kYearMs);
+  for (std::int64_t* const time : {&settings.checkpoint_interval_ms, &settings.producer_expiration_check_interval_ms,
+                                   &settings.retention_check_interval_ms, &settings.file_delete_delay_ms}) {
+    *time = std::min(*time, kYearMs);
+  }
   return settings;
 }
 
