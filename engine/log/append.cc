@@ -254,7 +254,8 @@ void Log::sync(io::Completion& done) {
         note(std::unexpected(file.error()));
       }
     }
-    if (segment == &active() || !std::exchange(segment->indexes_are_unsynced, false)) continue;
+    const bool grows = segment == &active() && !is_closed_;
+    if (grows || !std::exchange(segment->indexes_are_unsynced, false)) continue;
     for (IndexFile* index : {&segment->offsets().file(), &segment->times().file(), &segment->aborted().file()}) {
       if (!index->is_there()) continue;
       const Result<void> opened = index->open();

@@ -336,15 +336,30 @@ Result<void> Log::sync_now() {
   return {};
 }
 
-Result<void> Log::close() {
+Result<void> Log::begin_close() {
   CHECK(!is_busy() && staged_.empty());
+  if (has_failed_sync_) return system_failure(EIO, "closing after a failed sync");
   if (auto done = repair(); !done) return done;
   if (auto done = remove_strays(); !done) return done;
+  if (epochs_->is_stale) {
+    if (auto done = epochs_->store(); !done) return done;
+  }
   is_closed_ = true;
-  Result<void> done = active().seal();
+  directory_is_unsynced_ = true;
   mark_unsynced(active());
-  if (done) done = sync_now();
+  active().indexes_are_unsynced = true;
+  if (auto done = active().seal(); !done) return done;
+  return seal_written();
+}
+
+void Log::end_close() {
   for (const auto& segment : segments_) segment->release();
+}
+
+Result<void> Log::close() {
+  Result<void> done = begin_close();
+  if (done) done = sync_now();
+  end_close();
   return done;
 }
 

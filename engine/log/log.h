@@ -222,6 +222,10 @@ class Log {
   // Flushes index buffers, writes final time index entries, trims preallocated space, syncs, closes. Nothing may be in
   // flight.
   Result<void> close();
+  // The same in two steps, with a sync() between them, which then covers everything and is always needed. Error: what
+  // close() would have failed with before its syncs.
+  Result<void> begin_close();
+  void end_close();
 
   // Called with the file id when a .log file is closed for good (deleted, truncated away).
   std::function<void(std::uint64_t file_id)> on_file_gone;

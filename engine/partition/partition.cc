@@ -64,7 +64,7 @@ Result<void> Partition::load_producers_from(Offset first, TimestampMs now_ms) {
   Offset from = first;
   if (Result<Offset> loaded =
           load_newest_snapshot(files_, log_->directory(), first, log_->end_offset(), log_->segments(), producers_)) {
-    from = *loaded;
+    from = snapshot_offset_ = *loaded;
   } else {
     return std::unexpected(loaded.error());
   }
@@ -99,8 +99,12 @@ void Partition::apply_stored(const record::BatchHeader& header, Bytes batch) {
   producers_.apply(header, marker);
 }
 
-Result<void> Partition::write_snapshot() const {
-  return save_snapshot(files_, log_->directory(), log_->end_offset(), producers_);
+// One that is there already tells the same, and may be durable and the only one: it is not written over.
+Result<void> Partition::write_snapshot() {
+  if (snapshot_offset_ == log_->end_offset()) return {};
+  const Result<void> saved = save_snapshot(files_, log_->directory(), log_->end_offset(), producers_);
+  snapshot_offset_ = saved ? log_->end_offset() : kNoOffset;
+  return saved;
 }
 
 Result<void> Partition::roll_if_due(const record::BatchHeader& header, TimestampMs now_ms) {
@@ -165,6 +169,7 @@ void Partition::on_write_failed() {
   on_written();
   for (; !undo_.empty(); undo_.pop_back()) producers_.restore(undo_.back().producer_id, std::move(undo_.back().state));
   has_false_snapshots_ = true;
+  snapshot_offset_ = kNoOffset;
   if (Result<void> removed = remove_false_snapshots(); !removed)
     log_warning("snapshots not removed directory={} reason=\"{}\"", log_->directory(), removed.error().text());
 }
@@ -244,11 +249,23 @@ Result<log::EpochEnd> Partition::end_of_epoch(LeaderEpoch epoch, LeaderEpoch cli
 
 void Partition::expire_producers(TimestampMs now_ms) { producers_.expire(now_ms, producer_expiration_ms_); }
 
+Result<void> Partition::save_last_snapshot() {
+  if (failed()) return {};
+  Result<void> removed = remove_false_snapshots();
+  return removed ? write_snapshot() : removed;
+}
+
 Result<void> Partition::close() {
-  Result<void> saved = failed() ? Result<void>{} : remove_false_snapshots();
-  if (saved && !failed()) saved = write_snapshot();
+  const Result<void> saved = save_last_snapshot();
   Result<void> closed = log_->close();
   return saved ? closed : saved;
 }
+
+Result<void> Partition::begin_close() {
+  const Result<void> saved = save_last_snapshot();
+  return saved ? log_->begin_close() : saved;
+}
+
+void Partition::end_close() { log_->end_close(); }
 
 }  // namespace tailrace::partition

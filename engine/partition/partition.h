@@ -92,14 +92,18 @@ class Partition {
   void expire_producers(TimestampMs now_ms);
   // A producer snapshot at the end, then the log is closed. Nothing may be in flight.
   Result<void> close();
+  // close() in two steps for who has many to close: a sync of the log() belongs between them.
+  Result<void> begin_close();
+  void end_close();
 
  private:
   Partition(io::Files& files, std::unique_ptr<log::Log> log) : files_(files), log_(std::move(log)) {}
   Result<void> roll_if_due(const record::BatchHeader& header, TimestampMs now_ms);
   Result<void> load_producers(TimestampMs now_ms);
   Result<void> load_producers_from(Offset first, TimestampMs now_ms);
+  Result<void> save_last_snapshot();
   void apply_stored(const record::BatchHeader& header, Bytes batch);
-  Result<void> write_snapshot() const;
+  Result<void> write_snapshot();
   Result<void> remove_false_snapshots();
   [[nodiscard]] Offset readable_end(bool committed_only) const;
 
@@ -116,7 +120,8 @@ class Partition {
     std::optional<ProducerState> state;
   };
   std::vector<Undo> undo_;
-  bool has_false_snapshots_ = false;  // there may be some of batches that were never written
+  Offset snapshot_offset_ = kNoOffset;  // of the snapshot that was written or loaded last
+  bool has_false_snapshots_ = false;    // there may be some of batches that were never written
 };
 
 }  // namespace tailrace::partition

@@ -121,6 +121,12 @@ void Shard::start_sync(Hosted& hosted) {
 void Shard::on_synced(Hosted& hosted, std::int64_t result) {
   --in_flight_;
   hosted.syncing = false;
+  if (state_ == State::closing) {
+    if (result < 0) return on_closed(hosted, system_failure(static_cast<int>(-result), "syncing what is closed"));
+    // Some may wait that an earlier sync could not begin for.
+    if (settings_.durability == Durability::disk) advance(hosted, hosted.partition->log().durable_end());
+    return on_closed(hosted, {});
+  }
   if (result < 0) {
     log_error("sync failed partition={} error=\"{}\"", hosted.name, std::strerror(static_cast<int>(-result)));
     if (is_loading()) {

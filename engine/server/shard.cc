@@ -108,14 +108,16 @@ bool Shard::work() {
   ended_sessions_.clear();
   if (state_ == State::stopping && staged_.empty() && unsynced_.empty() && unsaved_log_starts_.empty() &&
       in_flight_ == 0) {
-    finish_stop();
+    start_closing();
   }
+  if (state_ == State::closing) close_some();
   return worked;
 }
 
 bool Shard::prepare_to_sleep() {
   if (state_ == State::loading) return in_flight_ > 0;
-  if (!staged_.empty() || (state_ == State::stopping && in_flight_ == 0)) return false;
+  const bool is_ending = state_ == State::stopping || state_ == State::closing;
+  if (!staged_.empty() || (is_ending && in_flight_ == 0)) return false;
   // They waited for more to be asked for, not for syncs to end.
   if (!to_settle_.empty() && settling_count_ < kSettledTogetherMax) return false;
   for (const std::shared_ptr<Session>& session : sessions_) {
@@ -232,20 +234,44 @@ void Shard::on_removal_due() {
 
 void Shard::stop() {
   stops_when_loaded_ = true;
-  if (state_ != State::running) return;
-  state_ = State::stopping;
-  for (auto& [key, hosted] : hosted_) list_unsynced(*hosted);
+  if (state_ == State::running) state_ = State::stopping;
+}
+
+// Nothing is in flight, and nothing but the syncs of closing begins from here on.
+void Shard::start_closing() {
+  state_ = State::closing;
+  io_.disarm(checkpoint_timer_);
+  io_.disarm(sync_retry_timer_);
+  for (auto& [key, hosted] : hosted_) {
+    if (!hosted->deleted) to_close_.push_back(hosted.get());
+  }
+}
+
+// Many at a time, as when they are loaded.
+void Shard::close_some() {
+  while (!to_close_.empty() && closing_count_ < kSettledTogetherMax) {
+    Hosted& hosted = *to_close_.back();
+    to_close_.pop_back();
+    ++closing_count_;
+    if (Result<void> begun = hosted.partition->begin_close(); !begun) {
+      on_closed(hosted, begun);
+    } else {
+      start_sync(hosted);
+    }
+  }
+  if (to_close_.empty() && closing_count_ == 0) finish_stop();
+}
+
+void Shard::on_closed(Hosted& hosted, Result<void> closed) {
+  --closing_count_;
+  hosted.partition->end_close();
+  if (closed) return;
+  log_error("partition not closed name={} reason=\"{}\"", hosted.name, closed.error().text());
+  is_unclean_ = true;
 }
 
 void Shard::finish_stop() {
-  bool clean = !is_left_half_made_;
-  for (auto& [key, hosted] : hosted_) {
-    if (hosted->deleted) continue;
-    if (Result<void> closed = hosted->partition->close(); !closed) {
-      log_error("partition not closed name={} reason=\"{}\"", hosted->name, closed.error().text());
-      clean = false;
-    }
-  }
+  bool clean = !is_left_half_made_ && !is_unclean_;
   if (Result<void> written = write_checkpoints(); !written) {
     log_error("checkpoints not written reason=\"{}\"", written.error().text());
     clean = false;

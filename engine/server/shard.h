@@ -56,7 +56,7 @@ class Shard {
   [[nodiscard]] std::size_t partition_count() const { return hosted_.size(); }
 
  private:
-  enum class State : std::uint8_t { loading, failed, running, stopping, stopped };
+  enum class State : std::uint8_t { loading, failed, running, stopping, closing, stopped };
   struct Session;
   struct Asker;
   struct Deletion;
@@ -144,6 +144,9 @@ class Shard {
   void on_room_due() {}  // the turn that follows looks at the rings
   [[nodiscard]] std::vector<PartitionCheckpoint> checkpoints() const;
   Result<void> write_checkpoints();
+  void start_closing();
+  void close_some();
+  void on_closed(Hosted& hosted, Result<void> closed);
   void finish_stop();
 
   io::Io& io_;
@@ -159,6 +162,9 @@ class Shard {
   std::vector<Hosted*> staged_;     // to be written in this turn
   std::vector<Hosted*> unsynced_;   // to be synced when their last sync is over
   std::size_t in_flight_ = 0;       // writes and syncs
+  std::vector<Hosted*> to_close_;   // at the stop
+  std::size_t closing_count_ = 0;   // their last syncs are in flight
+  bool is_unclean_ = false;         // one could not be closed
   bool is_left_half_made_ = false;  // a directory, which the next start must not trust
   int made_in_turn_ = 0;
   std::vector<Hosted*> found_unsynced_;  // by load(), and no sync of theirs has begun

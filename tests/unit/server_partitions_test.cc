@@ -244,6 +244,43 @@ TEST_F(ShardPartitionsTest, ASessionMayEndWhileItsPartitionIsMade) {
   EXPECT_EQ(again.answer.code, api::kOk);
 }
 
+TEST_F(ShardPartitionsTest, AStopClosesManyPartitionsAtATimeAndIsCleanIfAllAreSafe) {
+  constexpr std::size_t kPartitions = 150;
+  for (const bool fails : {false, true}) {
+    std::vector<Asked<api::RoleSet>> asked(kPartitions);
+    for (std::size_t i = 0; i < kPartitions; ++i) {
+      lead(asked[i], static_cast<std::int32_t>(i), kTopic, fails ? 1 : 0);
+      turn();
+      settle();
+      ASSERT_EQ(asked[i].answer.code, api::kOk);
+    }
+    Asked<api::Appended> appended;
+    append(appended);
+    turn();
+    settle();
+    ASSERT_EQ(appended.answer.code, api::kOk);
+    shard_->stop();
+    turn();
+    const auto directories_held = [&] {
+      return std::ranges::count_if(files().held, [](const auto& each) { return each.what.contains("orders-"); });
+    };
+    EXPECT_EQ(directories_held(), 64);
+    EXPECT_FALSE(shard_->stopped());
+    if (fails) files().end(0, -EIO);
+    for (int i = 0; !shard_->stopped() && i < 5000; ++i) {
+      if (!files().held.empty()) files().end(0);
+      turn(1);
+      ASSERT_LE(directories_held(), 64);
+    }
+    ASSERT_TRUE(shard_->stopped());
+    EXPECT_EQ(fs::exists(path(".kafka_cleanshutdown")), !fails);
+    kill();
+    start();
+    settle();
+    EXPECT_EQ(shard_->partition_count(), kPartitions);
+  }
+}
+
 TEST_F(ShardPartitionsTest, StoppingWaitsForWhatIsBeingMade) {
   Asked<api::RoleSet> asked;
   lead(asked);

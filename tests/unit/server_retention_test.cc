@@ -444,6 +444,35 @@ TEST_F(Retention, SegmentsGoOnceTheSnapshotOfTheNextOneIsDurable) {
   look(2);
 }
 
+// It may be all that tells of producers whose segments went, and a file that is written over may be lost.
+TEST_F(Retention, AStopLeavesTheSnapshotThatIsThere) {
+  for (int i = 0; i < 2; ++i) produce(1000, {.producer_id = 7, .producer_epoch = 0, .base_sequence = i});
+  rules_.retention_bytes = 0;
+  set_role();
+  check();
+  ASSERT_EQ(segment_files(".log"), (Names{"02.log"}));
+  const std::string snapshot = path("orders-0/00000000000000000002.snapshot");
+  const auto written = fs::file_size(snapshot);
+  for (int starts = 0; starts < 2; ++starts) {
+    std::ofstream(snapshot, std::ios::app) << "x";  // would be cut off
+    shard_->stop();
+    while (!shard_->stopped()) {
+      turn();
+      settle();
+    }
+    EXPECT_EQ(fs::file_size(snapshot), written + 1);
+    fs::resize_file(snapshot, written);
+    restart();
+  }
+  produce(1000, {.producer_id = 7, .producer_epoch = 0, .base_sequence = 2});
+  shard_->stop();
+  while (!shard_->stopped()) {
+    turn();
+    settle();
+  }
+  EXPECT_TRUE(fs::exists(path("orders-0/00000000000000000003.snapshot")));
+}
+
 TEST_F(Retention, ManySegmentsGoInSmallSteps) {
   for (int i = 0; i < 100; ++i) produce(1000);
   Asked<api::RecordsDeleted> deleted;
