@@ -27,6 +27,8 @@ constexpr std::int16_t kFirstVersionWithTopicIds = 13;
 // Of one batch: so much the memory of this process may grow by for it, and so long (a tenth of a second for each 50 MB)
 // the loop is busy. Kafka has no such bound.
 constexpr std::size_t kUncompressedBytesMax = std::size_t{256} << 20;
+// Between two batches the loop looks after other connections when those of a turn have taken so long.
+constexpr std::int64_t kWorkOfTurnNs = 10'000'000;
 constexpr std::size_t kScratchKeptBytes = std::size_t{8} << 20;
 // One request is told so many of the records that broke a rule: a small batch may unpack to millions. Kafka tells all.
 constexpr std::size_t kRecordErrorsMax = 10'000;
@@ -113,9 +115,11 @@ Produce::Produce(NodeState& node, FrameMemory& frames, Counters& counters)
   refused_ = counters.make("produce_batches_refused");
   rebuilt_count_ = counters.make("produce_batches_packed_anew");
   waits_ = counters.make("produce_waits_for_memory");
+  pauses_ = counters.make("produce_pauses");
+  next_turn_.bind<&Produce::go_on>(this);
 }
 
-Produce::~Produce() = default;
+Produce::~Produce() { node_.io.disarm(next_turn_); }
 
 std::unique_ptr<Produce::Pending> Produce::take_pending() {
   if (spare_.empty()) return std::make_unique<Pending>();
@@ -176,12 +180,25 @@ void Produce::go_on() {
   }
 }
 
-// False: the next one waits for memory.
+// False: the next one waits, for memory or for the next turn.
 bool Produce::start_appends(Pending& pending) {
   for (; pending.next < pending.appends.size(); ++pending.next) {
+    if (must_pause()) return false;
     PartitionAppend& append = pending.appends[pending.next];
     const auto& data = pending.message.topic_data[append.topic].partition_data[append.partition];
     if (!start_partition(pending, append, data.records.value_or(Bytes{}))) return false;
+  }
+  return true;
+}
+
+bool Produce::must_pause() {
+  const Instant now = node_.io.now();
+  if (worked_ns_ == 0) return false;
+  if (turn_ < now) worked_ns_ = 0;
+  if (worked_ns_ < kWorkOfTurnNs) return false;
+  if (!next_turn_.armed()) {
+    pauses_.add();
+    node_.io.arm(next_turn_, now + Duration{1});
   }
   return true;
 }
@@ -234,7 +251,10 @@ bool Produce::start_partition(Pending& pending, PartitionAppend& append, Bytes r
   }
   // The frame is ours until the engine has it: rewriting append times in place is allowed.
   const MutableBytes bytes{const_cast<std::byte*>(records.data()), records.size()};
+  const std::int64_t since_ns = node_.io.steady_ns();
   const bool is_started = check_and_append(pending, append, target, bytes);
+  turn_ = node_.io.now();
+  worked_ns_ += node_.io.steady_ns() - since_ns;
   give_back_if_large(unpacked_);
   give_back_if_large(rebuilt_);
   return is_started;

@@ -143,6 +143,29 @@ TEST_F(RepackedBatches, WhatDoesNotUnpackIsRefused) {
   EXPECT_EQ(log_end(client, topic), 0);
 }
 
+// One request of many batches whose packing takes its time.
+TEST_F(RepackedBatches, OthersAreServedBetweenTheBatchesOfARequest) {
+  constexpr std::int32_t kPartitions = 40;
+  const std::string topic = fresh("slow");
+  make_topic(client, topic, kPartitions, {{"compression.type", "zstd"}, {"compression.zstd.level", "22"}});
+  std::string value;
+  for (std::uint32_t i = 0; i < 30'000; ++i) value += std::to_string(i * 2654435761u % 1009) + " ";
+  const std::string batch = batch_of({value});
+  kafka::ProduceRequest request;
+  request.acks = -1;
+  request.timeout_ms = 30'000;
+  auto& data = request.topic_data.emplace_back();
+  data.name = topic;
+  for (std::int32_t p = 0; p < kPartitions; ++p)
+    data.partition_data.push_back({.index = p, .records = as_bytes(batch)});
+  const std::uint64_t pauses = node().counter("broker", "produce_pauses");
+  const auto answer = client.call<kafka::ProduceResponse>(request, kProduceVersion);
+  ASSERT_EQ(answer->responses.size(), 1u);
+  ASSERT_EQ(answer->responses[0].partition_responses.size(), static_cast<std::size_t>(kPartitions));
+  for (const auto& each : answer->responses[0].partition_responses) EXPECT_EQ(each.error_code, 0);
+  EXPECT_TRUE(eventually([&] { return node().counter("broker", "produce_pauses") > pauses + 1; }));
+}
+
 // An arena that the frames fill, each of which needs more than it has: they take turns, in order, and nobody is
 // refused.
 TEST(RepackedInLittleMemory, AllOfThemAreStoredInOrder) {
