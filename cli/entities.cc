@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "cli/config_text.h"
 
@@ -89,7 +90,13 @@ Outcome<std::vector<Entity>> parse_entities(const EntityArguments& arguments) {
     entities[i].name = {.kind = name ? EntityName::Kind::named : EntityName::Kind::defaults, .name = name.value_or("")};
   }
   entities.insert(entities.end(), arguments.short_forms.begin(), arguments.short_forms.end());
-  std::stable_sort(entities.begin(), entities.end(), [](const Entity& a, const Entity& b) { return a.type < b.type; });
+  // In the order of types; those of one type stay as they came.
+  std::vector<Entity> sorted;
+  for (const TypeInfo& type : kTypes) {
+    std::copy_if(entities.begin(), entities.end(), std::back_inserter(sorted),
+                 [&](const Entity& one) { return one.type == type.type; });
+  }
+  entities = std::move(sorted);
   for (const Entity& entity : entities) {
     if (auto checked = check(entity); !checked) return std::unexpected(checked.error());
   }

@@ -52,7 +52,7 @@ std::string HelpFormatter::make_help(const CLI::App* command, std::string name, 
   std::string out = make_description(command) + make_usage(command, std::move(name)) + make_positionals(command);
   // The options that all commands have come last.
   std::vector<std::string> groups = command->get_groups();
-  std::stable_partition(groups.begin(), groups.end(), [](const std::string& group) { return group != kCommonGroup; });
+  if (std::erase(groups, kCommonGroup) > 0) groups.emplace_back(kCommonGroup);
   for (const std::string& group : groups) {
     const auto options = command->get_options(
         [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
