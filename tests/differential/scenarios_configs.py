@@ -154,6 +154,8 @@ def client_metrics(s):
     one("append", ("metrics", APPEND, "org.apache.kafka.consumer."))
     described(s, METRICS, "subscribed", "after append", until={"metrics": "org.apache.kafka.producer.,org.apache.kafka.consumer."})
     one("deleted", ("metrics", DELETE, None), ("interval.ms", DELETE, None), ("match", DELETE, None))
+    s.quietly("ListConfigResources", {"resourceTypes": [METRICS]},
+              until=lambda answer: all(r["resourceName"] != "subscribed" for r in answer["configResources"]))
     s.ask("ListConfigResources", {"resourceTypes": [METRICS]}, note="after delete")
 
 
