@@ -10,6 +10,7 @@
 #include "cli/admin.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/producer_options.h"
 #include "services/kafka/messages/create_topics.h"
 
 namespace tailrace::cli {
@@ -34,13 +35,6 @@ void add_load_options(CLI::App& command, PerfOptions& options, bool counts_neede
       ->type_name("MS")
       ->capture_default_str();
   command.add_option("--plot", options.plot, "draw what happened over time into this SVG file")->type_name("FILE");
-}
-
-void add_acks(CLI::App& command, std::string& acks) {
-  command.add_option("--acks", acks, "who must have it: all, 1 (the leader) or 0 (do not wait)")
-      ->check(CLI::IsMember({"all", "-1", "1", "0"}).description(""))
-      ->type_name("WHO")
-      ->capture_default_str();
 }
 
 void add_throughput(CLI::App& command, double& throughput, bool may_be_unbounded) {
@@ -80,26 +74,8 @@ void add_perf_produce(CLI::App& perf, int& exit_code) {
       ->capture_default_str();
   add_throughput(*command, options->throughput, true);
   add_acks(*command, options->acks);
-  command
-      ->add_option_function<std::string>(
-          "-z,--compression",
-          [options](const std::string& text) {
-            for (const auto codec : {record::Compression::none, record::Compression::gzip, record::Compression::snappy,
-                                     record::Compression::lz4, record::Compression::zstd}) {
-              if (text == record::name(codec)) options->producer.compression = codec;
-            }
-          },
-          "none, gzip, snappy, lz4 or zstd (default: none)")
-      ->check(CLI::IsMember({"none", "gzip", "snappy", "lz4", "zstd"}).description(""))
-      ->type_name("CODEC");
-  command->add_option("--batch-bytes", options->producer.batch_bytes, "send a batch when it has this many bytes")
-      ->check(CLI::Range(1, 1 << 30).description(""))
-      ->type_name("BYTES")
-      ->capture_default_str();
-  command->add_option("--linger", options->producer.linger_ms, "or when it is this many milliseconds old")
-      ->check(CLI::Range(0, 3'600'000).description(""))
-      ->type_name("MS")
-      ->capture_default_str();
+  add_compression(*command, options->producer);
+  add_batching(*command, options->producer);
   command->callback([options, size, file, &exit_code] {
     if (size->count() + file->count() == 0) throw CLI::RequiredError("--record-size or --payload-file");
     exit_code = perf_produce(*options);

@@ -23,6 +23,7 @@
 #include "cli/json_record.h"
 #include "cli/output.h"
 #include "cli/producer.h"
+#include "cli/producer_options.h"
 #include "cli/progress.h"
 
 namespace tailrace::cli {
@@ -220,30 +221,9 @@ void add_produce_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json,
                     "each line is an object with topic, partition, key, value, headers, timestamp;\n"
                     "bytes that are no text in key_base64, value_base64");
-  command
-      ->add_option_function<std::string>(
-          "-z,--compression",
-          [options](const std::string& text) {
-            for (const auto codec : {record::Compression::none, record::Compression::gzip, record::Compression::snappy,
-                                     record::Compression::lz4, record::Compression::zstd}) {
-              if (text == record::name(codec)) options->producer.compression = codec;
-            }
-          },
-          "none, gzip, snappy, lz4 or zstd (default: none)")
-      ->check(CLI::IsMember({"none", "gzip", "snappy", "lz4", "zstd"}).description(""))
-      ->type_name("CODEC");
-  command->add_option("--acks", options->acks, "who must have it: all, 1 (the leader) or 0 (do not wait)")
-      ->check(CLI::IsMember({"all", "-1", "1", "0"}).description(""))
-      ->type_name("WHO")
-      ->capture_default_str();
-  command->add_option("--batch-bytes", options->producer.batch_bytes, "send a batch when it has this many bytes")
-      ->check(CLI::Range(1, 1 << 30).description(""))
-      ->type_name("BYTES")
-      ->capture_default_str();
-  command->add_option("--linger", options->producer.linger_ms, "or when it is this many milliseconds old")
-      ->check(CLI::Range(0, 3'600'000).description(""))
-      ->type_name("MS")
-      ->capture_default_str();
+  add_compression(*command, options->producer);
+  add_acks(*command, options->acks);
+  add_batching(*command, options->producer);
   command->footer(
       "With --acks all, records are stored once and in order even when they must be sent again (idempotence).");
   add_examples(*command, {"produce -t events -f lines.txt", "produce -t events -k : -z zstd < keys-and-values",
