@@ -55,6 +55,12 @@ class Group {
 
   // Whether the member may commit (Group.validateOffsetCommit). A classic member that does so lives on.
   virtual kafka::ErrorCode on_commit(const Committer& who, const Moment& moment) = 0;
+  // After on_commit has said NONE: whether the member may commit for this partition. A member of a consumer group whose
+  // epoch is an older one may for what was assigned to it by then (CommitPartitionValidator).
+  [[nodiscard]] virtual kafka::ErrorCode check_commit(const Committer& /*who*/, const Uuid& /*topic_id*/,
+                                                      std::int32_t /*partition*/) const {
+    return kafka::ErrorCode::NONE;
+  }
   // OffsetFetch with a member's id and epoch (version 9); without one nothing is checked.
   [[nodiscard]] virtual kafka::ErrorCode check_fetch(std::optional<std::string_view> member_id,
                                                      std::int32_t member_epoch) const = 0;
