@@ -9,14 +9,18 @@
 #include "services/kafka/messages/alter_partition.h"
 #include "services/kafka/messages/alter_partition_reassignments.h"
 #include "services/kafka/messages/api_versions.h"
+#include "services/kafka/messages/consumer_group_describe.h"
+#include "services/kafka/messages/consumer_group_heartbeat.h"
 #include "services/kafka/messages/controlled_shutdown.h"
 #include "services/kafka/messages/create_partitions.h"
 #include "services/kafka/messages/create_topics.h"
+#include "services/kafka/messages/delete_groups.h"
 #include "services/kafka/messages/delete_records.h"
 #include "services/kafka/messages/delete_topics.h"
 #include "services/kafka/messages/describe_client_quotas.h"
 #include "services/kafka/messages/describe_cluster.h"
 #include "services/kafka/messages/describe_configs.h"
+#include "services/kafka/messages/describe_groups.h"
 #include "services/kafka/messages/describe_log_dirs.h"
 #include "services/kafka/messages/describe_producers.h"
 #include "services/kafka/messages/describe_topic_partitions.h"
@@ -25,18 +29,26 @@
 #include "services/kafka/messages/fetch.h"
 #include "services/kafka/messages/find_coordinator.h"
 #include "services/kafka/messages/get_telemetry_subscriptions.h"
+#include "services/kafka/messages/heartbeat.h"
 #include "services/kafka/messages/incremental_alter_configs.h"
 #include "services/kafka/messages/init_producer_id.h"
 #include "services/kafka/messages/internal.h"
+#include "services/kafka/messages/join_group.h"
 #include "services/kafka/messages/leader_and_isr.h"
+#include "services/kafka/messages/leave_group.h"
 #include "services/kafka/messages/list_config_resources.h"
+#include "services/kafka/messages/list_groups.h"
 #include "services/kafka/messages/list_offsets.h"
 #include "services/kafka/messages/list_partition_reassignments.h"
 #include "services/kafka/messages/metadata.h"
+#include "services/kafka/messages/offset_commit.h"
+#include "services/kafka/messages/offset_delete.h"
+#include "services/kafka/messages/offset_fetch.h"
 #include "services/kafka/messages/offset_for_leader_epoch.h"
 #include "services/kafka/messages/produce.h"
 #include "services/kafka/messages/push_telemetry.h"
 #include "services/kafka/messages/stop_replica.h"
+#include "services/kafka/messages/sync_group.h"
 #include "services/kafka/messages/update_metadata.h"
 
 namespace tailrace::kafka {
@@ -100,8 +112,24 @@ constexpr std::array kMessageTypes = {
     type_of<UpdateMetadataResponse>(),
     type_of<ControlledShutdownRequest>(),
     type_of<ControlledShutdownResponse>(),
+    type_of<OffsetCommitRequest>(),
+    type_of<OffsetCommitResponse>(),
+    type_of<OffsetFetchRequest>(),
+    type_of<OffsetFetchResponse>(),
     type_of<FindCoordinatorRequest>(),
     type_of<FindCoordinatorResponse>(),
+    type_of<JoinGroupRequest>(),
+    type_of<JoinGroupResponse>(),
+    type_of<HeartbeatRequest>(),
+    type_of<HeartbeatResponse>(),
+    type_of<LeaveGroupRequest>(),
+    type_of<LeaveGroupResponse>(),
+    type_of<SyncGroupRequest>(),
+    type_of<SyncGroupResponse>(),
+    type_of<DescribeGroupsRequest>(),
+    type_of<DescribeGroupsResponse>(),
+    type_of<ListGroupsRequest>(),
+    type_of<ListGroupsResponse>(),
     type_of<ApiVersionsRequest>(),
     type_of<ApiVersionsResponse>(),
     type_of<CreateTopicsRequest>(),
@@ -122,6 +150,8 @@ constexpr std::array kMessageTypes = {
     type_of<DescribeLogDirsResponse>(),
     type_of<CreatePartitionsRequest>(),
     type_of<CreatePartitionsResponse>(),
+    type_of<DeleteGroupsRequest>(),
+    type_of<DeleteGroupsResponse>(),
     type_of<ElectLeadersRequest>(),
     type_of<ElectLeadersResponse>(),
     type_of<IncrementalAlterConfigsRequest>(),
@@ -130,6 +160,8 @@ constexpr std::array kMessageTypes = {
     type_of<AlterPartitionReassignmentsResponse>(),
     type_of<ListPartitionReassignmentsRequest>(),
     type_of<ListPartitionReassignmentsResponse>(),
+    type_of<OffsetDeleteRequest>(),
+    type_of<OffsetDeleteResponse>(),
     type_of<DescribeClientQuotasRequest>(),
     type_of<DescribeClientQuotasResponse>(),
     type_of<AlterClientQuotasRequest>(),
@@ -144,6 +176,10 @@ constexpr std::array kMessageTypes = {
     type_of<DescribeProducersResponse>(),
     type_of<AllocateProducerIdsRequest>(),
     type_of<AllocateProducerIdsResponse>(),
+    type_of<ConsumerGroupHeartbeatRequest>(),
+    type_of<ConsumerGroupHeartbeatResponse>(),
+    type_of<ConsumerGroupDescribeRequest>(),
+    type_of<ConsumerGroupDescribeResponse>(),
     type_of<GetTelemetrySubscriptionsRequest>(),
     type_of<GetTelemetrySubscriptionsResponse>(),
     type_of<PushTelemetryRequest>(),

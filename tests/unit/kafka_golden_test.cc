@@ -39,14 +39,16 @@ class Golden : public ::testing::Test {
     std::ifstream file(folder() / "frames" / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // The pairs of APIs that the codec has messages for.
+  // The pairs that the codec has messages for. (Of OffsetCommit and OffsetFetch, Kafka 4 has dropped what 3.9 still
+  // spoke.)
   template <class F>
   static void for_each_pair(F&& check) {
     std::ifstream index(folder() / "frames" / "index.jsonl");
     std::string line;
     while (std::getline(index, line)) {
       const json pair = json::parse(line);
-      if (find_message_type(pair["api_key"], MessageKind::request) == nullptr) continue;
+      const MessageType* const type = find_message_type(pair["api_key"], MessageKind::request);
+      if (type == nullptr || !type->info.knows(pair["version"])) continue;
       SCOPED_TRACE(pair["file"].get<std::string>());
       check(pair);
       if (HasFatalFailure()) return;
