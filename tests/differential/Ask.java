@@ -6,8 +6,9 @@
 //        | {"silent": true} (no answer, where none_ms was given and nothing came) | {"unreadable": "why"}
 //   {"to": ..., "connection": ..., "raw": "hex of a frame without its size"}   -> {"raw": "hex"} | {"closed": true}
 //   {"to": ..., "connection": ..., "hang_up": true}                            -> {}
-//   {"tool": "CLASS", "arguments": [...], "input": "..."}     -> {"status": 0, "lines": [...], "errors": [...]}
+//   {"tool": "CLASS", "arguments": [...], "alone": true}      -> {"status": 0, "lines": [...], "errors": [...]}
 //   {"names": true}                                                            -> {"3": "Metadata", ...}
+//   {"applied": "process id of Kafka"}   -> {}, when its broker has applied what its controller has committed
 //
 // Fields have the names of Kafka's schemas; those that are left out keep their defaults, so that one body serves all
 // versions. Bytes are base64.
@@ -47,7 +48,7 @@ import org.apache.kafka.common.record.internal.BaseRecords;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 
 public class Ask {
-    private static final int ANSWER_MS = 10_000;
+    private static final int ANSWER_MS = 60_000;
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Map<String, Socket> CONNECTIONS = new HashMap<>();
     private static int correlation = 0;
@@ -55,6 +56,7 @@ public class Ask {
     public static void main(String[] arguments) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         PrintStream out = System.out;
+        System.setOut(System.err);  // what a tool's thread has still to say is no answer
         for (String line; (line = in.readLine()) != null;) {
             out.println(JSON.writeValueAsString(serve(JSON.readTree(line))));
             out.flush();
@@ -68,6 +70,10 @@ public class Ask {
             return names;
         }
         if (ask.has("tool")) return Tool.run(ask);
+        if (ask.has("applied")) {
+            Applied.await(ask.get("applied").asText());
+            return object();
+        }
         String name = ask.get("to").asText() + " " + ask.get("connection").asText();
         if (ask.has("hang_up")) {
             drop(name);

@@ -1,19 +1,24 @@
 // Runs one of Kafka's command-line tools inside this process, which saves a JVM's start for each, and says what it
-// printed and how it ended.
+// printed and how it ended. A tool that has work to do when its JVM ends gets a JVM of its own.
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.utils.internals.Exit;
 
 final class Tool {
     private static final int LIMIT_MS = 60_000;
+    private static final int UNENDED = -2;
 
     private static final class Ended extends Error {
         private static final long serialVersionUID = 1L;
@@ -27,6 +32,32 @@ final class Tool {
     private Tool() {}
 
     static ObjectNode run(JsonNode ask) throws Exception {
+        return ask.path("alone").asBoolean() ? runAlone(ask) : runHere(ask);
+    }
+
+    private static ObjectNode runAlone(JsonNode ask) throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+            System.getProperty("java.home") + "/bin/java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "-cp", System.getProperty("java.class.path"), ask.get("tool").asText()));
+        ask.get("arguments").forEach(each -> command.add(each.asText()));
+        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+        process.getOutputStream().close();
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        Thread reader = new Thread(() -> {
+            try {
+                process.getInputStream().transferTo(out);
+            } catch (IOException e) {
+                // It was ended, and what it printed does not count.
+            }
+        });
+        reader.start();
+        boolean ended = process.waitFor(LIMIT_MS, TimeUnit.MILLISECONDS);
+        if (!ended) process.destroyForcibly();
+        reader.join();
+        return result(ended ? process.exitValue() : UNENDED, out, new ByteArrayOutputStream());
+    }
+
+    private static ObjectNode runHere(JsonNode ask) throws Exception {
         Method main = Class.forName(ask.get("tool").asText()).getMethod("main", String[].class);
         String[] arguments = new String[ask.get("arguments").size()];
         for (int i = 0; i < arguments.length; i++) arguments[i] = ask.get("arguments").get(i).asText();
@@ -43,7 +74,7 @@ final class Tool {
         Exit.setHaltProcedure(exit);
         System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
-        System.setIn(new ByteArrayInputStream(ask.path("input").asText().getBytes(StandardCharsets.UTF_8)));
+        System.setIn(new ByteArrayInputStream(new byte[0]));
         try {
             Thread thread = new Thread(() -> {
                 try {
@@ -62,7 +93,7 @@ final class Tool {
             thread.setDaemon(true);
             thread.start();
             thread.join(LIMIT_MS);
-            if (thread.isAlive()) status[0] = -2;
+            if (thread.isAlive()) status[0] = UNENDED;
         } finally {
             System.setOut(oldOut);
             System.setErr(oldErr);
@@ -70,8 +101,12 @@ final class Tool {
             Exit.resetExitProcedure();
             Exit.resetHaltProcedure();
         }
+        return result(status[0], out, err);
+    }
+
+    private static ObjectNode result(int status, ByteArrayOutputStream out, ByteArrayOutputStream err) {
         ObjectNode result = new ObjectNode(JsonNodeFactory.instance);
-        result.put("status", status[0]);
+        result.put("status", status);
         result.set("lines", lines(out));
         result.set("errors", lines(err));
         return result;

@@ -25,6 +25,11 @@ def free_port():
         return taken.getsockname()[1]
 
 
+def tail(log, lines=20):
+    with open(log.name, encoding="utf-8", errors="replace") as file:
+        return "".join(file.readlines()[-lines:])
+
+
 class Kafka:
     name = "kafka"
 
@@ -57,8 +62,12 @@ class Kafka:
                 return
             except OSError:
                 if self.process.poll() is not None or time.monotonic() > deadline:
-                    raise SystemExit(f"Kafka did not start; see {directory}/kafka.log")
+                    raise SystemExit(f"Kafka did not start:\n{tail(self.log)}")
                 time.sleep(0.1)
+
+    def settle(self, asker):
+        """Its answer to a change may come before the change."""
+        asker.ask({"applied": str(self.process.pid)})
 
     def stop(self):
         # It has no state that anybody needs.
@@ -82,8 +91,11 @@ class Tailrace:
             selector.select(START_S)
         line = self.process.stdout.readline().decode().strip()
         if not line.startswith("ready "):
-            raise SystemExit(f"Tailrace said {line!r} instead of ready; see {directory}/tailrace.log")
+            raise SystemExit(f"Tailrace said {line!r} instead of ready:\n{tail(self.log)}")
         self.address = line.removeprefix("ready ")
+
+    def settle(self, asker):
+        """An answer tells of what is."""
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -99,19 +111,22 @@ class Asker:
     """Kafka's message classes in a process of their own (Ask.java)."""
 
     def __init__(self, jars, classes):
-        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", classes, f"{HERE}/Ask.java", f"{HERE}/Tool.java"], check=True)
+        subprocess.run(["javac", "-nowarn", "-cp", f"{jars}/*", "-d", classes, 
+                        *(f"{HERE}/{name}.java" for name in ("Ask", "Tool", "Applied"))], check=True)
+        self.log = open(f"{classes}/asker.log", "wb")
         self.process = subprocess.Popen(
             ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars}/*", "Ask"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
 
     def ask(self, request):
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"the asker ended at {request}")
+            raise SystemExit(f"the asker ended at {request}:\n{tail(self.log)}")
         return json.loads(line)
 
     def stop(self):
         self.process.stdin.close()
         self.process.wait()
+        self.log.close()

@@ -6,7 +6,8 @@ usage: run.py --programs DIR [--jars DIR] [--verbose] [SCENARIO...] | --update-d
 A scenario (scenarios_*.py) is a function that asks one broker; it is run for each of the two, fresh nodes both. What is
 by its nature different (ids, hosts, ports, the present time, sizes of disks) is replaced before the comparison. A
 difference that differences.json does not list with its reason is a failure, and so is one that it lists and that was not
-seen (when all scenarios ran); docs/compatibility.md has their table. The last line is `N passed, N failed`; 77: the toolchain is not there.
+seen (when all scenarios ran); docs/compatibility.md has their table. The last line is `N passed, N failed`; 77: the toolchain is
+not there, or Kafka cannot be fetched.
 """
 import argparse
 import itertools
@@ -52,11 +53,17 @@ class Session:
     def versions(self, api):
         return self.table[api]
 
+    def ask_broker(self, request):
+        """Ends when what was asked for has taken effect, too: what comes next must see it."""
+        answer = self.asker.ask({"to": self.broker.address, **request})
+        self.broker.settle(self.asker)
+        return answer
+
     def ask(self, api, body, version=None, note="", connection="main", **options):
         """One request in one version (the newest where none is given). Returns the answer as it came, {} without one."""
         version = self.versions(api)[-1] if version is None else version
-        answer = self.asker.ask({"to": self.broker.address, "connection": f"{self.scenario}-{connection}", "api": api,
-                                 "version": version, "body": body, **options})
+        answer = self.ask_broker({"connection": f"{self.scenario}-{connection}", "api": api, "version": version, "body": body,
+                                  **options})
         self.note(f"{api} v{version} {note}".strip(), answer)
         return answer.get("body") or {}
 
@@ -69,36 +76,41 @@ class Session:
         """To prepare something, or to wait for it: not compared. Asks again while `until` does not hold."""
         deadline = time.monotonic() + 30
         while True:
-            answer = self.asker.ask({"to": self.broker.address, "connection": f"{self.scenario}-quiet", "api": api,
-                                     "version": self.versions(api)[-1] if version is None else version, "body": body})
+            answer = self.ask_broker({"connection": f"{self.scenario}-quiet", "api": api,
+                                      "version": self.versions(api)[-1] if version is None else version, "body": body})
             body_of = answer.get("body") or {}
-            if until is None or until(body_of) or time.monotonic() > deadline:
+            if until is None or until(body_of):
                 return body_of
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{self.scenario}: {self.broker.name} still answers {short(body_of)} to {api} {body}")
             time.sleep(0.05)
 
     def raw(self, frame, note, connection="raw", **options):
         """A frame as bytes, on a connection of its own."""
-        where = {"to": self.broker.address, "connection": f"{self.scenario}-{connection}"}
-        answer = self.asker.ask({**where, "raw": frame.hex(), **options})
+        where = {"connection": f"{self.scenario}-{connection}"}
+        answer = self.ask_broker({**where, "raw": frame.hex(), **options})
         if "raw" in answer:
             port = f"{int(self.broker.address.split(':')[1]):08x}"
             answer = {"raw": answer["raw"][8:].replace(port, "<port>")}  # without the correlation id
         self.note(note, answer)
-        self.asker.ask({**where, "hang_up": True})
+        self.ask_broker({**where, "hang_up": True})
 
-    def tool(self, name, *arguments, sorted_lines=False, files=None, errors=False, hide=()):
+    def tool(self, name, *arguments, sorted_lines=False, files=None, errors=False, hide=(), alone=False):
         """One of Kafka's tools; `files` are written to a directory that {dir} in the arguments names. What it printed is
-        compared line by line, and on stderr too where `errors` is set; `hide`: patterns of what differs by its nature."""
+        compared line by line, and on stderr too where `errors` is set; `hide`: patterns of what differs by its nature; `alone`: in a process of its own."""
         directory = tempfile.mkdtemp(prefix="tailrace-tool-")
+        label = f"{name} {' '.join(arguments)}"
         try:
             for path, text in (files or {}).items():
                 with open(f"{directory}/{path}", "w", encoding="utf-8") as file:
                     file.write(text)
-            answer = self.asker.ask({"tool": f"org.apache.kafka.tools.{name}",
-                                     "arguments": [a.replace("{dir}", directory).replace("{broker}", self.broker.address)
-                                                   for a in arguments]})
+            answer = self.ask_broker({"tool": f"org.apache.kafka.tools.{name}", "alone": alone,
+                                      "arguments": [a.replace("{dir}", directory).replace("{broker}", self.broker.address)
+                                                    for a in arguments]})
         finally:
             shutil.rmtree(directory)
+        if answer["status"] < 0:
+            raise SystemExit(f"{label} did not end, of {self.broker.name}")
         if not errors or answer["status"] == 0:
             del answer["errors"]  # warnings of logging libraries
         for lines in (key for key in ("lines", "errors") if key in answer):
@@ -106,7 +118,7 @@ class Session:
             for pattern, replacement in (*ALWAYS_HIDDEN, *hide):
                 text = [re.sub(pattern, replacement, line) for line in text]
             answer[lines] = dict(enumerate(sorted(text) if sorted_lines else text))
-        self.steps.append((f"{name} {' '.join(arguments)}", answer))
+        self.steps.append((label, answer))
 
     def note(self, label, answer):
         self.steps.append((label, self.plain(answer)))
@@ -251,6 +263,9 @@ def table_of(asker, kafka, tailrace):
 
 def find_jars():
     """The cache that tests/clients fills."""
+    if not shutil.which("javac"):
+        print("skipped: no javac")
+        raise SystemExit(77)
     script = ('check=differential; . ./lib.sh; . java/lib.sh; kafka_jars 4.4.0; echo "$jars"')
     result = subprocess.run(["bash", "-c", script], cwd=f"{HERE}/../clients", capture_output=True, text=True, check=False)
     if result.returncode != 0:

@@ -1,5 +1,5 @@
 """Topics, partitions, replicas, log directories, producers: what administrators ask."""
-from common import UNKNOWN_ID, fill, make_topic, numbered, produced, wait_for_topic, wait_until_gone
+from common import UNKNOWN_ID, fill, make_topic, numbered, produced, topic_id
 from records import batch
 
 
@@ -74,7 +74,6 @@ def delete_topics(s):
         made = make_topic(s, name)
         by = {"topics": [{"name": name}]} if version >= 6 else {"topicNames": [name]}
         s.ask("DeleteTopics", {**by, "timeoutMs": 30000}, version)
-        wait_until_gone(s, name)
         s.ask("DeleteTopics", {**by, "timeoutMs": 30000}, version, "again")
         if version >= 6:
             s.ask("DeleteTopics", {"topics": [{"topicId": made, "name": None}], "timeoutMs": 30000}, version, "its id again")
@@ -89,10 +88,9 @@ def delete_topics(s):
     s.ask("DeleteTopics", {"topics": [{"name": "delete-by-id"}, {"name": "delete-by-id"}], "timeoutMs": 1000}, note="a name twice")
     s.ask("DeleteTopics", {"topics": [], "timeoutMs": 1000}, note="none")
     s.ask("DeleteTopics", {"topics": [{"name": "a b"}, {"name": ""}], "timeoutMs": 1000}, note="names that none may have")
-    made = wait_for_topic(s, "delete-by-id")
+    made = topic_id(s, "delete-by-id")
     s.ask("DeleteTopics", {"topics": [{"topicId": made, "name": None}, {"name": "delete-unknown"}], "timeoutMs": 30000},
           note="one good, one unknown")
-    wait_until_gone(s, "delete-by-id")
     again = make_topic(s, "delete-by-id", 2)
     version = s.versions("Produce")[-1]
     s.ask("Produce", produced("delete-by-id", made, version, 0, numbered(1)), note="to the id of a deleted topic")
@@ -107,7 +105,6 @@ def create_partitions(s):
     for version in s.versions("CreatePartitions"):
         make_topic(s, f"grow-v{version}")
         s.ask("CreatePartitions", grow((f"grow-v{version}", 3, None)), version)
-        wait_for_topic(s, f"grow-v{version}", 3)
         s.ask("Metadata", {"topics": [{"name": f"grow-v{version}"}], "allowAutoTopicCreation": False}, note="grown")
     make_topic(s, "grow", 2)
     one = lambda note, *topics, **more: s.ask("CreatePartitions", grow(*topics, **more), note=note)

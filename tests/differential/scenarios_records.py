@@ -20,7 +20,7 @@ def produce(s):
     one("compressed", numbered(3, codec=1))
     one("no records", batch())
     one("no bytes", "")
-    one("null", None)
+    s.ask("Produce", produced("produced", made, newest, 0, None), note="null", none_ms=3000)
     one("magic 1", numbered(1, magic=1))
     one("magic 3", numbered(1, magic=3))
     one("two batches", base64.b64encode(base64.b64decode(numbered(1)) * 2).decode())
