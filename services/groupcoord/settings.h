@@ -23,7 +23,7 @@ struct Settings {
   Duration initial_rebalance_delay = std::chrono::seconds(3);
 
   // Offsets.
-  std::int32_t metadata_size_max = 4'096;  // bytes of OffsetCommit's metadata string
+  std::int32_t metadata_size_max = 4'096;  // of OffsetCommit's metadata, in UTF-16 code units as Kafka counts
   std::int64_t offsets_retention_ms = 7 * 24 * 3'600'000LL;
   Duration offsets_retention_check = std::chrono::minutes(10);
 
@@ -43,6 +43,7 @@ struct Settings {
   bool serves_consumer_protocol = true;  // group.coordinator.rebalance.protocols
 };
 
+// `config` is sound (make_config has looked).
 Settings settings_from(const node::Config& config);
 
 }  // namespace tailrace::groupcoord

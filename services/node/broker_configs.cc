@@ -67,8 +67,8 @@ constexpr TopicSynonyms kTopicSynonyms[] = {
 };
 
 // What Kafka changes while it runs and this node reads once, when it starts.
-constexpr std::string_view kReadAtStart[] = {"listener.security.protocol.map", "listeners",
-                                             "producer.id.expiration.ms"};
+constexpr std::string_view kReadAtStart[] = {"group.consumer.assignment.interval.ms", "listener.security.protocol.map",
+                                             "listeners", "producer.id.expiration.ms"};
 // Kafka's DynamicSecurityConfigs.
 constexpr std::string_view kOfListeners[] = {
     "ssl.key.password",

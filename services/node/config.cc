@@ -142,6 +142,51 @@ void check_connection_limits(const Config& config, Complaints& complaints) {
   }
 }
 
+// GroupCoordinatorConfig's constraints.
+void check_groups(const Config& config, Complaints& complaints) {
+  struct Order {
+    const char* low;
+    const char* high;
+    bool may_be_equal = true;
+  };
+  static constexpr Order kOrders[] = {
+      {"group.consumer.min.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"},
+      {"group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"},
+      {"group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"},
+      {"group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"},
+      {"group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"},
+      {"group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"},
+      {"group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms", false},
+      {"group.consumer.min.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"},
+      {"group.consumer.min.assignment.interval.ms", "group.consumer.assignment.interval.ms"},
+      {"group.consumer.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"},
+  };
+  for (const Order& order : kOrders) {
+    const std::int64_t low = config.integer(order.low);
+    const std::int64_t high = config.integer(order.high);
+    if (low < high || (low == high && order.may_be_equal)) continue;
+    complaints.add(fmt::format("{} is {}, which must be {} {}, which is {}", order.low, low,
+                               order.may_be_equal ? "at most" : "less than", order.high, high));
+  }
+  const std::string assignors = config.text("group.consumer.assignors");
+  std::vector<std::string_view> known;
+  for (const std::string_view each : split_list(assignors)) {
+    const std::string_view name = consumer_assignor(each);
+    if (name.empty()) {
+      complaints.add(fmt::format("group.consumer.assignors: '{}' is not served; there are uniform and range", each));
+    } else if (std::ranges::find(known, name) != known.end()) {
+      complaints.add(fmt::format("group.consumer.assignors names {} twice", name));
+    }
+    known.push_back(name);
+  }
+  if (known.empty()) complaints.add("group.consumer.assignors is empty: consumer groups need an assignor");
+  const std::string protocols = config.text("group.coordinator.rebalance.protocols");
+  const std::vector<std::string_view> served = split_list(protocols);
+  if (std::ranges::find(served, "classic") == served.end()) {
+    complaints.add("group.coordinator.rebalance.protocols must name classic: it cannot be disabled");
+  }
+}
+
 // Settings that would leave a user believing in something that does not happen.
 void refuse_what_is_not_served(const Config& config, Complaints& complaints) {
   if (!config.text("zookeeper.connect").empty()) {
@@ -155,6 +200,12 @@ void refuse_what_is_not_served(const Config& config, Complaints& complaints) {
 }
 
 }  // namespace
+
+std::string_view consumer_assignor(std::string_view text) {
+  if (text == "uniform" || text == "org.apache.kafka.coordinator.group.assignor.UniformAssignor") return "uniform";
+  if (text == "range" || text == "org.apache.kafka.coordinator.group.assignor.RangeAssignor") return "range";
+  return {};
+}
 
 std::int64_t Config::integer(std::string_view key) const { return to_integer(text(key)); }
 bool Config::boolean(std::string_view key) const { return to_boolean(text(key)); }
@@ -179,6 +230,7 @@ std::expected<Config, std::string> make_config(const ConfigSource& source, std::
   take_data_directory(config, complaints);
   take_listeners(config, source, complaints);
   check_connection_limits(config, complaints);
+  check_groups(config, complaints);
   refuse_what_is_not_served(config, complaints);
   config.durable = config.text("tailrace.durability") == "disk";
   if (!complaints.none()) return std::unexpected(complaints.text());

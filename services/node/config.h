@@ -20,6 +20,9 @@ namespace tailrace::node {
 
 using ConfigMap = std::map<std::string, std::string, std::less<>>;
 
+// "uniform" or "range" for an assignor of consumer groups by its name or its Java class; empty: it is not served.
+std::string_view consumer_assignor(std::string_view text);
+
 // What the command line says; later ones win over earlier ones: file, data and listen, set.
 struct ConfigSource {
   std::string file{};                                      // --config FILE; empty: none

@@ -301,6 +301,38 @@ TEST(Configuration, EverythingThatIsWrongIsSaidAtOnce) {
   for (const char* part : {"num.partitions", "foo", "/a,/b", "SSL", "node.id"}) EXPECT_TRUE(contains(all, part)) << all;
 }
 
+// GroupCoordinatorConfig refuses the same.
+TEST(Configuration, LimitsOfConsumerGroupsMustFitEachOther) {
+  struct Case {
+    const char* file;
+    const char* says;
+  };
+  const Case cases[] = {
+      {"group.consumer.min.heartbeat.interval.ms=15001\n", "group.consumer.max.heartbeat.interval.ms"},
+      {"group.consumer.heartbeat.interval.ms=4999\n", "group.consumer.min.heartbeat.interval.ms is 5000"},
+      {"group.consumer.heartbeat.interval.ms=15001\n", "at most group.consumer.max.heartbeat.interval.ms"},
+      {"group.consumer.session.timeout.ms=44999\n", "group.consumer.min.session.timeout.ms"},
+      {"group.consumer.session.timeout.ms=60001\n", "group.consumer.max.session.timeout.ms"},
+      {"group.consumer.max.session.timeout.ms=44999\n", "group.consumer.max.session.timeout.ms"},
+      {"group.consumer.max.heartbeat.interval.ms=45000\ngroup.consumer.heartbeat.interval.ms=45000\n",
+       "less than group.consumer.session.timeout.ms"},
+      {"group.consumer.assignment.interval.ms=15001\n", "group.consumer.max.assignment.interval.ms"},
+      {"group.consumer.min.assignment.interval.ms=1001\n", "group.consumer.assignment.interval.ms"},
+      {"group.consumer.assignors=\n", "need an assignor"},
+      {"group.consumer.assignors=com.example.Mine,range\n", "com.example.Mine"},
+      {"group.consumer.assignors=range,org.apache.kafka.coordinator.group.assignor.RangeAssignor\n", "range twice"},
+      {"group.coordinator.rebalance.protocols=consumer\n", "must name classic"},
+  };
+  for (const Case& each : cases) {
+    EXPECT_TRUE(contains(complaint(each.file), each.says)) << each.file << complaint(each.file);
+  }
+  const Config wide = config_of(
+      "group.consumer.min.session.timeout.ms=1000\ngroup.consumer.session.timeout.ms=1001\n"
+      "group.consumer.min.heartbeat.interval.ms=1000\ngroup.consumer.heartbeat.interval.ms=1000\n"
+      "group.consumer.assignors=org.apache.kafka.coordinator.group.assignor.UniformAssignor,range\n");
+  EXPECT_TRUE(wide.ignored.empty());
+}
+
 TEST(Configuration, KeysOfKafkasThatHaveNoEffectAreListedOnce) {
   const Config config = config_of(
       "num.io.threads=8\nnum.io.threads=9\nprocess.roles=broker\nnum.partitions=3\n"
