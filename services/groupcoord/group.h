@@ -32,9 +32,9 @@ enum class GroupType : std::uint8_t { classic, consumer };
 
 // As requests about offsets name the member that they are from.
 struct Committer {
-  std::string_view member_id;
-  std::optional<std::string_view> instance_id;  // group.instance.id
-  std::int32_t generation = -1;                 // or the member's epoch
+  std::string_view member_id{};
+  std::optional<std::string_view> instance_id{};  // group.instance.id
+  std::int32_t generation = -1;                   // or the member's epoch
   std::int16_t api_version = 0;
   bool is_transactional = false;
 };
