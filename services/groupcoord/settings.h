@@ -21,6 +21,9 @@ struct Settings {
   std::int32_t session_timeout_max_ms = 1'800'000;
   std::size_t group_size_max = 2'147'483'647;
   Duration initial_rebalance_delay = std::chrono::seconds(3);
+  // A group whose record would be larger (key and value, in bytes) does not become stable. What the log takes by
+  // default (max.message.bytes, 1,048,588), less than the batch around it.
+  std::size_t record_size_max = 1'048'488;
 
   // Offsets.
   std::int32_t metadata_size_max = 4'096;  // of OffsetCommit's metadata, in UTF-16 code units as Kafka counts
