@@ -8,10 +8,12 @@
 #include "engine/record/control.h"
 #include "engine/record/legacy.h"
 #include "engine/record/records.h"
+#include "services/kafka/java_text.h"
 
 namespace tailrace::cli {
 namespace {
 
+using kafka::java_text;
 using record::BatchHeader;
 using Line = fmt::memory_buffer;
 

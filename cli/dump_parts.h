@@ -123,7 +123,4 @@ std::string absolute_path(const std::string& path);
 // How much the records of one batch may unpack to.
 constexpr std::size_t kUnpackedBytesMax = std::size_t{1} << 30;
 
-// UTF-8 as Java's String reads it: each ill-formed sequence becomes one U+FFFD.
-std::string java_text(Bytes utf8);
-
 }  // namespace tailrace::cli

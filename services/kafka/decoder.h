@@ -58,7 +58,7 @@ class Decoder {
       if (!versions.has(decoder.version_)) {
         return decoder.fail("reading a message with a tagged field that its version does not have");
       }
-      decoder.read(field, versions.nullable(decoder.version_));
+      decoder.read_tagged(field, versions.nullable(decoder.version_));
     }
   };
 
@@ -204,6 +204,20 @@ class Decoder {
       return;
     }
     read(value.emplace(T{}));  // clang cannot see yet that a nested struct needs no argument
+  }
+
+  template <class T>
+  void read_tagged(T& field, bool nullable) {
+    read(field, nullable);
+  }
+  // Before a struct that may be null stands a varint here, and not a byte: 0 for null.
+  template <Described T>
+  void read_tagged(std::optional<T>& field, bool nullable) {
+    const bool is_null = take_varint() == 0;
+    if (failed()) return;
+    if (!is_null) return read(field.emplace(T{}));
+    field.reset();
+    if (!nullable) fail_null();
   }
 
   template <Described T>

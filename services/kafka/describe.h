@@ -63,7 +63,14 @@ constexpr FieldVersions until(std::int16_t version) { return FieldVersions{.last
 constexpr FieldVersions nullable_since(std::int16_t version) { return FieldVersions{.nullable_first = version}; }
 constexpr FieldVersions hidden() { return FieldVersions{.secret = true}; }
 
-enum class MessageKind : std::uint8_t { request, response, internal };
+enum class MessageKind : std::uint8_t {
+  request,
+  response,
+  internal,      // between processes of ours
+  record_key,    // of a record of `__consumer_offsets`; its api_key is the type of the record
+  record_value,  // of such a record
+  data,          // inside of other messages, as bytes; it has no key
+};
 
 // What a message says about itself as a whole, in its constant kMessage. Versions are those that the codec knows;
 // which of them are served is the matter of api_table.h.

@@ -50,7 +50,7 @@ class SizeSink {
   std::size_t size_ = 0;
 };
 
-// A tagged field at its default is not sent. Null and empty are the defaults of all but numbers and structs.
+// A tagged field at its default is not sent. Of those that may be null, null is the default or empty.
 template <class T>
 bool is_default(const T& value, const T& its_default) {
   return value == its_default;
@@ -60,8 +60,9 @@ bool is_default(const std::vector<T>& value, const std::vector<T>&) {
   return value.empty();
 }
 template <class T>
-bool is_default(const std::optional<T>& value, const std::optional<T>&) {
-  return !value.has_value();
+bool is_default(const std::optional<T>& value, const std::optional<T>& its_default) {
+  if (!value || !its_default) return !value && !its_default;
+  return is_default(*value, *its_default);
 }
 
 template <class Sink>
@@ -116,14 +117,25 @@ class Writer {
                 const T& its_default = {}) {
       if (!versions.has(writer.version_) || is_default(field, its_default)) return;
       SizeSink size;
-      Writer<SizeSink>(size, writer.version_, writer.flexible_).write(field, true);
+      Writer<SizeSink>(size, writer.version_, writer.flexible_).write_tagged(field);
       writer.sink_.put_varint(tag);
       writer.sink_.put_varint(static_cast<std::uint32_t>(size.size()));
-      writer.write(field, true);
+      writer.write_tagged(field);
     }
   };
   template <class>
   friend class Writer;
+
+  template <class T>
+  void write_tagged(const T& field) {
+    write(field, true);
+  }
+  // Before a struct that may be null stands a varint here, and not a byte.
+  template <Described T>
+  void write_tagged(const std::optional<T>& field) {
+    sink_.put_varint(field ? 1 : 0);
+    if (field) write(*field);
+  }
 
   template <Described T>
   void write_tagged_fields(const T& value) {

@@ -1,33 +1,12 @@
 #include "services/kafka/json.h"
 
-#include <array>
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
+#include "services/kafka/java_text.h"
+
 namespace tailrace::kafka {
-namespace {
-
-// The length of the UTF-8 character at the start of `text`, 0 when it is not one.
-std::size_t character_size(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  const std::size_t size = first < 0x80            ? 1
-                           : first >> 5 == 0b110   ? 2
-                           : first >> 4 == 0b1110  ? 3
-                           : first >> 3 == 0b11110 ? 4
-                                                   : 0;
-  if (size == 0 || size > text.size()) return 0;
-  std::uint32_t point = size == 1 ? first : first & (0x7Fu >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if (byte(i) >> 6 != 0b10) return 0;
-    point = point << 6 | (byte(i) & 0x3Fu);
-  }
-  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-  if (point < kLeast[size] || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) return 0;
-  return size;
-}
-
-}  // namespace
 
 std::string camel_case(std::string_view snake_case) {
   std::string camel;
@@ -44,26 +23,24 @@ std::string camel_case(std::string_view snake_case) {
 }
 
 void append_json_string(std::string_view text, std::string& out) {
-  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  constexpr std::string_view kEscaped = "\"\\\b\t\n\f\r";
+  constexpr std::string_view kEscapes = "\"\\btnfr";
   out += '"';
   while (!text.empty()) {
-    const std::size_t size = character_size(text);
+    const TextStep step = read_character(text);
     const auto c = static_cast<unsigned char>(text[0]);
-    if (size == 0) {
-      out += "\xEF\xBF\xBD";
-    } else if (c == '"' || c == '\\') {
+    if (const std::size_t escape = kEscaped.find(text[0]); escape != std::string_view::npos) {
       out += '\\';
-      out += static_cast<char>(c);
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c < 0x20 || c == 0x7F) {
+      out += kEscapes[escape];
+    } else if (c < 0x20) {
       out += "\\u00";
       out += kHex[c >> 4];
       out += kHex[c & 15];
     } else {
-      out += text.substr(0, size);
+      out += step.is_valid ? text.substr(0, step.size) : kReplacementCharacter;
     }
-    text.remove_prefix(size == 0 ? 1 : size);
+    text.remove_prefix(step.size);
   }
   out += '"';
 }

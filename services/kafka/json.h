@@ -13,7 +13,7 @@ namespace tailrace::kafka {
 
 // "topic_data" is "topicData".
 [[nodiscard]] std::string camel_case(std::string_view snake_case);
-// With quotes; control characters escaped, bytes that are not UTF-8 replaced by U+FFFD.
+// With quotes, and escaped as Jackson does it; bytes that are not UTF-8 are replaced as Java does it (java_text.h).
 void append_json_string(std::string_view text, std::string& out);
 void append_base64(Bytes bytes, std::string& out);
 void append_json_number(double value, std::string& out);

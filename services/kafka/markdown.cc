@@ -20,9 +20,10 @@ FieldVersions MarkdownTable::within(FieldVersions versions) const {
 
 void MarkdownTable::begin() {
   out_ += "### " + std::string(info_.name) + "\n\n";
-  if (info_.kind != MessageKind::internal) out_ += "Key " + std::to_string(info_.api_key) + ", ";
-  out_ +=
-      (info_.kind == MessageKind::internal ? "Versions " : "versions ") + range(info_.version_min, info_.version_max);
+  const bool is_record = info_.kind == MessageKind::record_key || info_.kind == MessageKind::record_value;
+  const bool has_key = is_record || info_.kind == MessageKind::request || info_.kind == MessageKind::response;
+  if (has_key) out_ += (is_record ? "Record type " : "Key ") + std::to_string(info_.api_key) + ", ";
+  out_ += (has_key ? "versions " : "Versions ") + range(info_.version_min, info_.version_max);
   if (info_.flexible_from <= info_.version_max) out_ += ", flexible from " + std::to_string(info_.flexible_from);
   out_ += ".\n\n| field | type | versions | null | tag | default |\n|---|---|---|---|---|---|\n";
 }

@@ -11,6 +11,8 @@
 #include "services/kafka/messages/api_versions.h"
 #include "services/kafka/messages/consumer_group_describe.h"
 #include "services/kafka/messages/consumer_group_heartbeat.h"
+#include "services/kafka/messages/consumer_group_records.h"
+#include "services/kafka/messages/consumer_protocol.h"
 #include "services/kafka/messages/controlled_shutdown.h"
 #include "services/kafka/messages/create_partitions.h"
 #include "services/kafka/messages/create_topics.h"
@@ -29,6 +31,7 @@
 #include "services/kafka/messages/fetch.h"
 #include "services/kafka/messages/find_coordinator.h"
 #include "services/kafka/messages/get_telemetry_subscriptions.h"
+#include "services/kafka/messages/group_records.h"
 #include "services/kafka/messages/heartbeat.h"
 #include "services/kafka/messages/incremental_alter_configs.h"
 #include "services/kafka/messages/init_producer_id.h"
@@ -47,7 +50,9 @@
 #include "services/kafka/messages/offset_for_leader_epoch.h"
 #include "services/kafka/messages/produce.h"
 #include "services/kafka/messages/push_telemetry.h"
+#include "services/kafka/messages/share_group_records.h"
 #include "services/kafka/messages/stop_replica.h"
+#include "services/kafka/messages/streams_group_records.h"
 #include "services/kafka/messages/sync_group.h"
 #include "services/kafka/messages/update_metadata.h"
 
@@ -191,6 +196,52 @@ constexpr std::array kMessageTypes = {
     type_of<ConfigImage>(),
     type_of<NodeRegistrationRequest>(),
     type_of<NodeRegistrationResponse>(),
+    type_of<LegacyOffsetCommitKey>(),
+    type_of<LegacyOffsetCommitValue>(),
+    type_of<OffsetCommitKey>(),
+    type_of<OffsetCommitValue>(),
+    type_of<GroupMetadataKey>(),
+    type_of<GroupMetadataValue>(),
+    type_of<ConsumerGroupMetadataKey>(),
+    type_of<ConsumerGroupMetadataValue>(),
+    type_of<ConsumerGroupPartitionMetadataKey>(),
+    type_of<ConsumerGroupPartitionMetadataValue>(),
+    type_of<ConsumerGroupMemberMetadataKey>(),
+    type_of<ConsumerGroupMemberMetadataValue>(),
+    type_of<ConsumerGroupTargetAssignmentMetadataKey>(),
+    type_of<ConsumerGroupTargetAssignmentMetadataValue>(),
+    type_of<ConsumerGroupTargetAssignmentMemberKey>(),
+    type_of<ConsumerGroupTargetAssignmentMemberValue>(),
+    type_of<ConsumerGroupCurrentMemberAssignmentKey>(),
+    type_of<ConsumerGroupCurrentMemberAssignmentValue>(),
+    type_of<ConsumerGroupRegularExpressionKey>(),
+    type_of<ConsumerGroupRegularExpressionValue>(),
+    type_of<ShareGroupMemberMetadataKey>(),
+    type_of<ShareGroupMemberMetadataValue>(),
+    type_of<ShareGroupMetadataKey>(),
+    type_of<ShareGroupMetadataValue>(),
+    type_of<ShareGroupTargetAssignmentMetadataKey>(),
+    type_of<ShareGroupTargetAssignmentMetadataValue>(),
+    type_of<ShareGroupTargetAssignmentMemberKey>(),
+    type_of<ShareGroupTargetAssignmentMemberValue>(),
+    type_of<ShareGroupCurrentMemberAssignmentKey>(),
+    type_of<ShareGroupCurrentMemberAssignmentValue>(),
+    type_of<ShareGroupStatePartitionMetadataKey>(),
+    type_of<ShareGroupStatePartitionMetadataValue>(),
+    type_of<StreamsGroupMetadataKey>(),
+    type_of<StreamsGroupMetadataValue>(),
+    type_of<StreamsGroupMemberMetadataKey>(),
+    type_of<StreamsGroupMemberMetadataValue>(),
+    type_of<StreamsGroupTargetAssignmentMetadataKey>(),
+    type_of<StreamsGroupTargetAssignmentMetadataValue>(),
+    type_of<StreamsGroupTargetAssignmentMemberKey>(),
+    type_of<StreamsGroupTargetAssignmentMemberValue>(),
+    type_of<StreamsGroupCurrentMemberAssignmentKey>(),
+    type_of<StreamsGroupCurrentMemberAssignmentValue>(),
+    type_of<StreamsGroupTopologyKey>(),
+    type_of<StreamsGroupTopologyValue>(),
+    type_of<ConsumerProtocolSubscription>(),
+    type_of<ConsumerProtocolAssignment>(),
 };
 
 }  // namespace

@@ -45,6 +45,8 @@ struct EveryKind {
   std::optional<Part> maybe_part{};
   std::string_view password{};
   std::optional<std::vector<Part>> tagged_parts{};
+  std::optional<Part> tagged_part{};
+  std::optional<Part> tagged_part_by_default{std::in_place};
   UnknownTaggedFields unknown_tagged_fields{};
 
   template <class M, class V>
@@ -58,6 +60,8 @@ struct EveryKind {
     v("maybe_part", m.maybe_part, nullable_since(2));
     v("password", m.password, hidden());
     v.tagged(3, "tagged_parts", m.tagged_parts, since(2));
+    v.tagged(4, "tagged_part", m.tagged_part, since(2));
+    v.tagged(5, "tagged_part_by_default", m.tagged_part_by_default, since(2), std::optional<Part>{std::in_place});
   }
 };
 template struct Codec<EveryKind>;
@@ -443,11 +447,9 @@ TEST(Json, IsSoundWhateverTheStringsHold) {
   std::string text;
   append_json_string(std::string_view("a\"\\\n\x01\x7F\xC3\xA9\xC3(\xED\xA0\x80\xF0\x9F\x98\x80\xFF\0", 19), text);
   const nlohmann::json parsed = nlohmann::json::parse(text);
-  EXPECT_EQ(
-      parsed.get<std::string>(),
-      std::string(
-          "a\"\\\n\x01\x7F\xC3\xA9\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xF0\x9F\x98\x80\xEF\xBF\xBD") +
-          std::string(1, '\0'));
+  EXPECT_EQ(parsed.get<std::string>(),
+            std::string("a\"\\\n\x01\x7F\xC3\xA9\xEF\xBF\xBD(\xEF\xBF\xBD\xF0\x9F\x98\x80\xEF\xBF\xBD") +
+                std::string(1, '\0'));
 }
 
 TEST(Docs, MessagesPageIsUpToDate) {

@@ -1,13 +1,7 @@
-// Text of keys and values as Java prints it: `new String(bytes, UTF_8)` replaces what is not UTF-8, and how many bytes
-// one replacement stands for is the JDK's choice (the longest start of a sequence that could have become valid).
-#include <algorithm>
+#include "services/kafka/java_text.h"
 
-#include "cli/dump_parts.h"
-
-namespace tailrace::cli {
+namespace tailrace::kafka {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
@@ -20,12 +14,9 @@ bool may_follow(unsigned char first, unsigned char second) {
   return true;
 }
 
-struct Sequence {
-  std::size_t size = 1;  // bytes that are one character, or one replacement
-  bool is_valid = false;
-};
+}  // namespace
 
-Sequence read_sequence(std::string_view text) {
+TextStep read_character(std::string_view text) {
   const auto at = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
   if (first < 0x80) return {1, true};
@@ -48,18 +39,16 @@ Sequence read_sequence(std::string_view text) {
   return {1, false};
 }
 
-}  // namespace
-
 std::string java_text(Bytes utf8) {
   std::string_view left = as_text(utf8);
   std::string text;
   text.reserve(left.size());
   while (!left.empty()) {
-    const Sequence sequence = read_sequence(left);
-    text += sequence.is_valid ? left.substr(0, sequence.size) : kReplacement;
-    left.remove_prefix(sequence.size);
+    const TextStep step = read_character(left);
+    text += step.is_valid ? left.substr(0, step.size) : kReplacementCharacter;
+    left.remove_prefix(step.size);
   }
   return text;
 }
 
-}  // namespace tailrace::cli
+}  // namespace tailrace::kafka
