@@ -117,6 +117,8 @@ void add_dump_command(CLI::App& app, int& exit_code) {
       ->delimiter(',');
   command->add_flag("--deep-iteration", options.deep_iteration, "print each record, not only each batch");
   command->add_flag("--print-data-log", options.print_data_log, "print keys and values too; implies --deep-iteration");
+  command->add_flag("--offsets-decoder", options.offsets_decoder,
+                    "print keys and values of __consumer_offsets as JSON; implies --deep-iteration");
   command->add_flag("--skip-record-metadata", options.skip_record_metadata, "of each record, print only key and value");
   command->add_flag("--verify-index-only", options.verify_index_only,
                     "check indexes against the log, print no entries");
@@ -129,6 +131,7 @@ void add_dump_command(CLI::App& app, int& exit_code) {
   command->add_option("--max-bytes", options.max_bytes, "how much of each .log to look at, in bytes (default: all)")
       ->check(CLI::NonNegativeNumber);
   add_examples(*command, {"dump /var/lib/tailrace/events-0/*.log", "dump --print-data-log 00000000000000000000.log",
+                          "dump --offsets-decoder /var/lib/tailrace/__consumer_offsets-7/*.log",
                           "dump --index-sanity-check *.index *.timeindex"});
   command->callback([arguments, &exit_code] {
     DumpOptions& chosen = arguments->options;

@@ -18,6 +18,7 @@ struct DumpOptions {
   std::vector<std::string> files;     // .log .index .timeindex .txnindex .snapshot, told apart by their names
   bool deep_iteration = false;        // each record of a .log, not only each batch
   bool print_data_log = false;        // keys and values too; implies deep_iteration
+  bool offsets_decoder = false;       // keys and values are records of `__consumer_offsets`; implies print_data_log
   bool skip_record_metadata = false;  // of each record only key and value
   bool verify_index_only = false;     // check .index and .timeindex against the .log, print no entries
   bool index_sanity_check = false;    // check only what a broker checks at start

@@ -146,12 +146,25 @@ class RecordPrinter {
     if (!options.skip_record_metadata) {
       if (auto added = add_metadata(line_, header, record); !added) return added;
     }
-    if (options.print_data_log && !header.is_control()) {
-      add_contents(line_, record, options.skip_record_metadata ? "| " : " ");
+    const std::string_view prefix = options.skip_record_metadata ? "| " : " ";
+    if (!header.is_control()) {
+      if (options.offsets_decoder) {
+        add_group_record(record, prefix);
+      } else if (options.print_data_log) {
+        add_contents(line_, record, prefix);
+      }
     }
     line_.push_back('\n');
     dump_.print(std::string_view(line_.data(), line_.size()));
     return {};
+  }
+
+  void add_group_record(const record::Record& record, std::string_view prefix) {
+    if (!record.key) return dump_.complain(path_, fmt::format("the record at offset {} has no key", record.offset));
+    const GroupRecordText text = group_record_text(record.offset, *record.key, record.value);
+    fmt::format_to(at_end(line_), "{}key: {}", prefix, text.key);
+    if (text.payload) fmt::format_to(at_end(line_), " payload: {}", *text.payload);
+    if (!text.is_sound) dump_.mark_unsound();
   }
 
   // Compaction leaves gaps; an offset that is not above the one before is damage.
@@ -183,7 +196,7 @@ void dump_log(Dump& dump, const std::string& path) {
   if (!file) return dump.complain(path, "cannot be read", file.error());
 
   const DumpOptions& options = dump.options();
-  const bool is_deep = options.deep_iteration || options.print_data_log;
+  const bool is_deep = options.deep_iteration || options.print_data_log || options.offsets_decoder;
   const auto bytes_max = static_cast<std::uint64_t>(options.max_bytes);
   BatchWalk walk(*file, 0, std::min(file->size(), bytes_max));
   RecordPrinter printer(dump, path);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,6 +113,15 @@ class BatchWalk {
   record::Scratch header_;
   record::Scratch whole_;
 };
+
+// A record of `__consumer_offsets` as Kafka's tool prints it: key and value as JSON, or in the place of the key why it
+// is skipped.
+struct GroupRecordText {
+  std::string key;
+  std::optional<std::string> payload{};
+  bool is_sound = true;  // a record of a type that Kafka 4.4 does not have is skipped and sound
+};
+GroupRecordText group_record_text(Offset offset, Bytes key, const std::optional<Bytes>& value);
 
 // "a/b/0001.log" -> "0001.log"; ".log" of it; the number before the first dot, -1 if there is none.
 std::string_view file_name(std::string_view path);

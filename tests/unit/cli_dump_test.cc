@@ -92,7 +92,7 @@ struct Case {
   std::size_t files_min = 0;  // how many dumps there are at least
 };
 
-// The options of the three kinds of golden dumps that this release prints; false for others.
+// The options of the kinds of golden dumps that this release prints; false for others.
 bool options_of(const std::string& kind, DumpOptions& options) {
   if (kind == "log") {
     options.deep_iteration = true;
@@ -100,7 +100,8 @@ bool options_of(const std::string& kind, DumpOptions& options) {
     return true;
   }
   options.verify_index_only = kind == "verify-index-only";
-  return kind == "plain" || kind == "verify-index-only";
+  options.offsets_decoder = kind == "offsets";
+  return kind == "plain" || kind == "verify-index-only" || kind == "offsets";
 }
 
 // What 4.4 printed on stderr about gaps in a log, by the log's name.
@@ -180,6 +181,34 @@ INSTANTIATE_TEST_SUITE_P(Kafka, GoldenDump,
                            return std::string(info.param.is_3_9 ? "Kafka39" : "Kafka44") +
                                   (info.param.is_recovered ? "Recovered" : "Clean");
                          });
+
+// What a 4.4 broker left of groups of every kind that it has, and records that no broker writes: of unknown types and
+// versions, cut, with bytes in them that are no protocol of consumers (tests/golden/groups).
+TEST(GroupDump, PrintsWhatKafkaPrints) {
+  const fs::path before = fs::current_path();
+  fs::current_path(TAILRACE_GOLDEN "/groups");
+  for (const char* partition : {"__consumer_offsets-0", "__consumer_offsets-1"}) {
+    DumpOptions options;
+    options.offsets_decoder = true;
+    options.files = {std::string(partition) + "/00000000000000000000.log"};
+    const Printed printed = dump(options);
+    EXPECT_EQ(printed.out, read_file(options.files[0] + ".offsets.txt"));
+    EXPECT_EQ(printed.status, partition == std::string("__consumer_offsets-0") ? 0 : 1) << printed.err;
+  }
+  fs::current_path(before);
+}
+
+TEST(GroupDump, SkipsMetadataOfRecords) {
+  DumpOptions options;
+  options.offsets_decoder = true;
+  options.skip_record_metadata = true;
+  options.files = {TAILRACE_GOLDEN "/groups/__consumer_offsets-1/00000000000000000000.log"};
+  const Printed printed = dump(options);
+  EXPECT_NE(printed.out.find("\n| key: Unknown record type 99 at offset 0, skipping.\n"), std::string::npos);
+  EXPECT_NE(printed.out.find("\n| key: {\"type\":\"3\",\"data\":{\"groupId\":\"group\"}} "
+                             "payload: {\"version\":\"0\",\"data\":{\"epoch\":5}}\n"),
+            std::string::npos);
+}
 
 // A sound segment of Kafka's, to be damaged.
 class DamagedDump : public testing::Test {
@@ -354,8 +383,7 @@ TEST(DumpCommand, TakesFilesByPositionAndByList) {
 
 TEST(DumpCommand, RefusesWhatItDoesNotDo) {
   int status = -1;
-  for (const char* line :
-       {"dump", "dump --offsets-decoder x.log", "dump --transaction-log-decoder x.log", "dump --max-bytes -1 x.log"}) {
+  for (const char* line : {"dump", "dump --transaction-log-decoder x.log", "dump --max-bytes -1 x.log"}) {
     CLI::App app;
     tailrace::cli::add_dump_command(app, status);
     EXPECT_THROW(app.parse(line), CLI::ParseError) << line;
