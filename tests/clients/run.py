@@ -36,7 +36,18 @@ CHECKS = {
     "kafkajs": (["bash", "kafkajs_check.sh"], 240),
     "franz": (["bash", "go_check.sh", "franz"], 420),
     "sarama": (["bash", "go_check.sh", "sarama"], 420),
+    "groups_offsets": (["/usr/bin/python3", "groups_offsets_check.py"], 120),
+    "groups_tools44": (["bash", "groups_tools_check.sh", "4.4.0"], 420),
+    "groups_tools39": (["bash", "groups_tools_check.sh", "3.9.1"], 420),
+    **{f"groups_{flavour}": (["/usr/bin/python3", "groups_check.py", flavour], 540) for flavour in (
+        "java44_range", "java44_cooperative", "java44_consumer", "java44_consumer_range", "java39_sticky",
+        "confluent_range", "confluent_roundrobin", "confluent_cooperative", "kafka_python", "kafkajs",
+        "franz_cooperative", "franz_consumer", "sarama", "mixed_range", "mixed_roundrobin", "mixed_protocols")},
 }
+# Groups that need not wait: for members when they are new, and long for members that have been killed.
+SETTINGS = ["group.initial.rebalance.delay.ms=0", "group.consumer.min.session.timeout.ms=6000",
+            "group.consumer.session.timeout.ms=6000", "group.consumer.min.heartbeat.interval.ms=1000",
+            "group.consumer.heartbeat.interval.ms=1000"]
 
 
 class Node:
@@ -46,7 +57,7 @@ class Node:
         self.data = os.path.join(directory, "data")
         self.process = subprocess.Popen(
             [os.path.join(programs, "tailrace"), "up", "--data", self.data, "--listen", "127.0.0.1:0",
-             "--set", "group.initial.rebalance.delay.ms=0"],
+             *(word for setting in SETTINGS for word in ("--set", setting))],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         self.address = self.wait_until_ready()
 

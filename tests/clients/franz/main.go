@@ -132,6 +132,10 @@ func admin(ctx context.Context, bootstrap, prefix string) {
 }
 
 func main() {
+	if os.Args[1] == "member" {
+		member(os.Args[2:])
+		return
+	}
 	bootstrap, prefix := os.Args[1], os.Args[2]
 	codecs := []struct {
 		name  string

@@ -155,6 +155,10 @@ func administer(bootstrap, prefix string) {
 }
 
 func main() {
+	if os.Args[1] == "member" {
+		member(os.Args[2:])
+		return
+	}
 	bootstrap, prefix := os.Args[1], os.Args[2]
 	admin, err := sarama.NewClusterAdmin([]string{bootstrap}, config())
 	if err != nil {
