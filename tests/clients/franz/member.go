@@ -128,8 +128,12 @@ func member(arguments []string) {
 		os.Exit(1)
 	}
 	stop, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	committed := time.Now()
+	committed, alive := time.Now(), time.Now()
 	for stop.Err() == nil {
+		if time.Since(alive) > time.Second {
+			alive = time.Now()
+			say("note alive")
+		}
 		poll, cancel := context.WithTimeout(stop, 100*time.Millisecond)
 		fetches := client.PollFetches(poll)
 		cancel()

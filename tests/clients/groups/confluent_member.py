@@ -59,8 +59,11 @@ class Member:
 
     def run(self):
         self.consumer.subscribe([TOPIC], on_assign=self.assigned, on_revoke=self.revoked, on_lost=self.lost)
-        committed = time.monotonic()
+        committed = alive = time.monotonic()
         while not stopping:
+            if time.monotonic() - alive > 1:
+                alive = time.monotonic()
+                say("note", "alive")
             runs = {}
             for message in self.consumer.consume(500, 0.1):
                 if message.error():

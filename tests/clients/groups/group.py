@@ -17,7 +17,7 @@ LIMIT_S = 90  # far more than anything takes; a machine may be busy
 MISSING = 77  # the exit status that says that a toolchain is missing
 RECORDS_PER_S = 400
 # A member that leaves must not need its session to end for it: these sessions outlast the limit, and only members that
-# are killed have short ones. (In the consumer protocol it is the broker that says how long sessions are.)
+# are killed have short ones. In the consumer protocol it is the broker that says how long sessions are: SHORT_MS, here.
 LONG_MS, SHORT_MS = 180_000, 6_000
 commands = {}  # kind: the words that start a member
 
@@ -38,7 +38,7 @@ def wait_until(condition, limit=LIMIT_S):
     while time.monotonic() < give_up:
         if condition():
             return True
-        time.sleep(0.02)
+        time.sleep(0.05)
     return False
 
 
@@ -78,6 +78,7 @@ class Member:
     def __init__(self, group, number, kind, settings):
         self.name = f"{number}-{kind}"
         self.log = judge.Log(self.name, os.path.join(group.directory, f"{group.name}-{self.name}"))
+        self.log.session_ms = SHORT_MS if settings.get("protocol") == "consumer" else settings["session_ms"]
         words = [f"{name}={value}" for name, value in settings.items()]
         with open(self.log.path, "wb") as output:
             self.process = subprocess.Popen([*commands[kind], group.bootstrap, group.name, group.topic, *words], cwd=CHECKS,

@@ -7,10 +7,11 @@ A member, in whatever language, prints lines that begin with the time in millise
     TIME lost TOPIC:PARTITION...          it was told that they had been taken from it
     TIME read TOPIC:PARTITION FIRST LAST  records with these offsets, both inclusive
     TIME committed TOPIC:PARTITION NEXT   the coordinator has acknowledged this offset
-    TIME note ANYTHING                    for who reads the log
+    TIME note ANYTHING                    for who reads the log; once a second, so that silence shows
 
 All run on one machine, so that times can be compared: whoever gives a partition up says so before the coordinator hears
-of it, and whoever gets it says so afterwards.
+of it, and whoever gets it says so afterwards. Only who was silent for a session has lost what it had without a word of it:
+on a busy machine a process may get no time for so long.
 """
 import os
 
@@ -22,6 +23,7 @@ class Log:
         self.name, self.path = name, path
         self.owned, self.events = set(), []
         self.died = None  # in milliseconds, when it was killed
+        self.session_ms = None  # None: no silence is an excuse
         self.at, self.rest = 0, b""
 
     def update(self):
@@ -42,6 +44,13 @@ class Log:
                 self.owned |= set(rest)
             elif word in ("revoked", "lost"):
                 self.owned -= set(rest)
+
+    def silent(self, begin, end):
+        """Whether it said nothing for about a session that ended between these times."""
+        times = [time for time, _, _ in self.events]
+        return self.session_ms is not None and any(
+            after >= begin and min(after, end) - before >= 0.8 * self.session_ms
+            for before, after in zip(times, times[1:] + [end]) if before < end)
 
 
 def intervals(logs):
@@ -68,13 +77,16 @@ def intervals(logs):
 
 def two_owners(logs):
     """Each time that a member got a partition while another had it."""
+    by_name = {log.name: log for log in logs}
     return [f"{partition}: {a[2]} had it {a[0]}..{a[1]} ({a[3]}), {b[2]} from {b[0]}"
             for partition, spans in sorted(intervals(logs).items())
-            for i, a in enumerate(spans) for b in spans[i + 1:] if a[2] != b[2] and b[0] < a[1]]
+            for i, a in enumerate(spans) for b in spans[i + 1:]
+            if a[2] != b[2] and b[0] < a[1] and not by_name[a[2]].silent(b[0], b[0])]
 
 
 def losses(logs):
-    return [f"{log.name} at {time}: {' '.join(rest)}" for log in logs for time, word, rest in log.events if word == "lost"]
+    return [f"{log.name} at {time}: {' '.join(rest)}" for log in logs for time, word, rest in log.events
+            if word == "lost" and not log.silent(time - 3 * (log.session_ms or 0), time)]
 
 
 def went_back(logs):

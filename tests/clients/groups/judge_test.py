@@ -42,6 +42,18 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(judge.two_owners([self.log("a", "10 assigned t:0", died=19), b]), [])
         self.assertEqual(len(judge.two_owners([self.log("a", "10 assigned t:0", died=25), b])), 1)
 
+    def test_who_was_silent_for_a_session_may_have_lost_what_it_had(self):
+        a = self.log("a", "100 assigned t:0", "200 note", "9000 note", "9001 lost t:0")
+        b = self.log("b", "6300 assigned t:0")
+        self.assertEqual((len(judge.two_owners([a, b])), len(judge.losses([a]))), (1, 1))
+        a.session_ms = 6000
+        self.assertEqual((judge.two_owners([a, b]), judge.losses([a])), ([], []))
+        for early in (150, 3000):
+            self.assertEqual(len(judge.two_owners([a, self.log("b", f"{early} assigned t:0")])), 1, early)
+        a = self.log("a", "100 assigned t:0", *(f"{at} note" for at in range(200, 9000, 1000)), "9001 lost t:0")
+        a.session_ms = 6000
+        self.assertEqual((len(judge.two_owners([a, b])), len(judge.losses([a]))), (1, 1))
+
     def test_chatter_and_half_lines_are_passed_over(self):
         log = self.log("a", "SLF4J: hello", "", "10 assigned t:0")
         with open(log.path, "a") as file:

@@ -58,8 +58,11 @@ class Member(ConsumerRebalanceListener):
             self.consumer.subscribe(pattern=TOPIC, listener=self)
         else:
             self.consumer.subscribe([TOPIC], listener=self)
-        committed = time.monotonic()
+        committed = alive = time.monotonic()
         while not stopping:
+            if time.monotonic() - alive > 1:
+                alive = time.monotonic()
+                say("note", "alive")
             for partition, records in self.consumer.poll(100).items():
                 first = records[0].offset
                 for before, record in zip(records, records[1:]):

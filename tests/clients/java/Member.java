@@ -114,7 +114,12 @@ public class Member implements ConsumerRebalanceListener {
 
   void run() {
     long committed = System.nanoTime();
+    long alive = committed;
     while (!stopping) {
+      if (System.nanoTime() - alive > 1_000_000_000L) {
+        alive = System.nanoTime();
+        say("note alive");
+      }
       ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
       for (TopicPartition partition : records.partitions()) {
         long first = -1, last = -2;

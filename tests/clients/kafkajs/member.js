@@ -60,6 +60,7 @@ async function main() {
     say("note closed");
     process.exit(0);
   });
+  setInterval(() => say("note alive"), 1000);
   await consumer.connect();
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   await consumer.run({ eachBatch });

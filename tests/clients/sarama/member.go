@@ -107,6 +107,11 @@ func member(arguments []string) {
 		os.Exit(1)
 	}
 	stop, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	go func() {
+		for range time.Tick(time.Second) {
+			say("note alive")
+		}
+	}()
 	for stop.Err() == nil { // one turn for each generation of the group
 		if err := client.Consume(stop, []string{topic}, groupMember{}); err != nil {
 			say("note %v", err)
