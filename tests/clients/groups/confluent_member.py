@@ -28,21 +28,42 @@ class Member:
             "session.timeout.ms": int(SETTINGS.get("session_ms", 6000)), "heartbeat.interval.ms": 500,
             "topic.metadata.refresh.interval.ms": 1000, "fetch.wait.max.ms": 100, "reconnect.backoff.max.ms": 500,
             **({"group.instance.id": SETTINGS["instance"]} if "instance" in SETTINGS else {})})
+        self.runs = {}  # (topic, partition): first and last offset of what was read since the last word about it
         self.next = {}  # (topic, partition): what is to be committed
 
     def assigned(self, _, partitions):
+        self.flush()
         if partitions:
             say("assigned", *names(partitions))
 
     def revoked(self, _, partitions):
+        self.flush()
         self.commit({(p.topic, p.partition) for p in partitions})
         if partitions:
             say("revoked", *names(partitions))
 
     def lost(self, _, partitions):
+        self.flush()
         for p in partitions:
             self.next.pop((p.topic, p.partition), None)
         say("lost", *names(partitions))
+
+    def read(self, message):
+        if message.error():
+            say("note", message.error())
+            return
+        key, offset = (message.topic(), message.partition()), message.offset()
+        first, last = self.runs.get(key, (offset, offset - 1))
+        if offset != last + 1:
+            say("read", "%s:%d" % key, first, last)
+            first = offset
+        self.runs[key] = (first, offset)
+
+    def flush(self):
+        for key, (first, last) in self.runs.items():
+            say("read", "%s:%d" % key, first, last)
+            self.next[key] = last + 1
+        self.runs = {}
 
     def commit(self, which):
         offsets = [TopicPartition(*key, self.next.pop(key)) for key in sorted(which) if key in self.next]
@@ -64,20 +85,14 @@ class Member:
             if time.monotonic() - alive > 1:
                 alive = time.monotonic()
                 say("note", "alive")
-            runs = {}
-            for message in self.consumer.consume(500, 0.1):
-                if message.error():
-                    say("note", message.error())
-                    continue
-                key, offset = (message.topic(), message.partition()), message.offset()
-                first, last = runs.get(key, (offset, offset - 1))
-                if offset != last + 1:
-                    say("read", "%s:%d" % key, first, last)
-                    first = offset
-                runs[key] = (first, offset)
-            for key, (first, last) in runs.items():
-                say("read", "%s:%d" % key, first, last)
-                self.next[key] = last + 1
+            # One by one: a batch could hold records of partitions that a callback has given up meanwhile.
+            message, count = self.consumer.poll(0.1), 0
+            while message is not None and count < 500:
+                self.read(message)
+                message, count = self.consumer.poll(0), count + 1
+            if message is not None:
+                self.read(message)
+            self.flush()
             if time.monotonic() - committed > COMMIT_EVERY_S:
                 committed = time.monotonic()
                 self.commit(set(self.next))

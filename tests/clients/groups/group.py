@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIMIT_S = 90  # far more than anything takes; a machine may be busy
 MISSING = 77  # the exit status that says that a toolchain is missing
-RECORDS_PER_S = 400
+RECORDS_PER_S = 100
 # A member that leaves must not need its session to end for it: these sessions outlast the limit, and only members that
 # are killed have short ones. In the consumer protocol it is the broker that says how long sessions are: SHORT_MS, here.
 LONG_MS, SHORT_MS = 180_000, 6_000
@@ -62,8 +62,8 @@ class Load(threading.Thread):
 
     def run(self):
         number = 0
-        while not self.done.wait(0.05):
-            for _ in range(RECORDS_PER_S // 20):
+        while not self.done.wait(0.2):
+            for _ in range(RECORDS_PER_S // 5):
                 self.producer.produce(self.topic, b"%d" % number, partition=number % self.partitions, on_delivery=self.on_delivery)
                 number += 1
             self.producer.poll(0)

@@ -107,6 +107,14 @@ def went_back(logs):
     return wrong, handovers
 
 
+def history(logs, partition, offset):
+    """What was said of a partition about the time when records behind this offset were read."""
+    lines = sorted((time, log.name, word, rest) for log in logs for time, word, rest in log.events if partition in rest)
+    at = next((i for i, (_, _, word, rest) in enumerate(lines) if word == "read" and int(rest[1]) > offset), len(lines))
+    return [" ".join(map(str, (time, name, word, *(rest if word in ("read", "committed") else [partition]))))
+            for time, name, word, rest in lines[max(0, at - 12):at + 3]]
+
+
 def unread(logs, ends):
     """Offsets that nobody has read, as partition: (first, end), of partitions that end at `ends`."""
     ranges = {}
