@@ -139,7 +139,11 @@ public class Member implements ConsumerRebalanceListener {
       }
     }
     commit(List.copyOf(next.keySet()));
-    consumer.close();
+    try {
+      consumer.close();
+    } catch (KafkaException error) {  // nobody knows it any more
+      say("note " + error);
+    }
     say("note closed");
   }
 
