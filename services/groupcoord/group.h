@@ -79,6 +79,10 @@ class Group {
   [[nodiscard]] virtual std::optional<Instant> next_deadline() const = 0;
   virtual void on_time(const Moment& moment, Effects& effects) = 0;
 
+  // After a request or on_time: what stands in its place from now on (KIP-848: a group may change its protocol);
+  // nullptr: it stays. The effects of that call are those of both.
+  virtual std::unique_ptr<Group> take_successor() { return nullptr; }
+
  protected:
   Context& context_;
 
