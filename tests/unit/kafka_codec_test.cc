@@ -46,7 +46,7 @@ struct EveryKind {
   std::string_view password{};
   std::optional<std::vector<Part>> tagged_parts{};
   std::optional<Part> tagged_part{};
-  std::optional<Part> tagged_part_by_default{std::in_place};
+  std::optional<Part> tagged_part_by_default{Part{}};
   UnknownTaggedFields unknown_tagged_fields{};
 
   template <class M, class V>
@@ -61,7 +61,7 @@ struct EveryKind {
     v("password", m.password, hidden());
     v.tagged(3, "tagged_parts", m.tagged_parts, since(2));
     v.tagged(4, "tagged_part", m.tagged_part, since(2));
-    v.tagged(5, "tagged_part_by_default", m.tagged_part_by_default, since(2), std::optional<Part>{std::in_place});
+    v.tagged(5, "tagged_part_by_default", m.tagged_part_by_default, since(2), std::optional(Part{}));
   }
 };
 template struct Codec<EveryKind>;

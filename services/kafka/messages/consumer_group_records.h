@@ -171,7 +171,7 @@ struct ConsumerGroupMemberMetadataValue {
   std::optional<std::string_view> subscribed_topic_regex{""};
   std::int32_t rebalance_timeout_ms = -1;
   std::optional<std::string_view> server_assignor{""};
-  std::optional<ClassicMemberMetadata> classic_member_metadata{std::in_place};  // Kafka writes null for none
+  std::optional<ClassicMemberMetadata> classic_member_metadata{ClassicMemberMetadata{}};  // Kafka writes null for none
   UnknownTaggedFields unknown_tagged_fields{};
 
   template <class M, class V>
@@ -184,8 +184,7 @@ struct ConsumerGroupMemberMetadataValue {
     v("subscribed_topic_regex", m.subscribed_topic_regex);
     v("rebalance_timeout_ms", m.rebalance_timeout_ms);
     v("server_assignor", m.server_assignor);
-    v.tagged(0, "classic_member_metadata", m.classic_member_metadata, {},
-             std::optional<ClassicMemberMetadata>{std::in_place});
+    v.tagged(0, "classic_member_metadata", m.classic_member_metadata, {}, std::optional(ClassicMemberMetadata{}));
   }
 };
 
