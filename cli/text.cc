@@ -1,6 +1,8 @@
 #include "cli/text.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -79,6 +81,19 @@ std::string human_count(std::uint64_t count) {
   return digits;
 }
 
+std::string human_duration(std::int64_t ms) {
+  static constexpr std::int64_t kSecond = 1000;
+  static constexpr std::int64_t kMinute = 60 * kSecond;
+  static constexpr std::int64_t kHour = 60 * kMinute;
+  static constexpr std::int64_t kDay = 24 * kHour;
+  if (ms < kSecond) return fmt::format("{} ms", ms);
+  if (ms < 10 * kSecond) return fmt::format("{}.{} s", ms / kSecond, ms % kSecond / 100);
+  if (ms < kMinute) return fmt::format("{} s", ms / kSecond);
+  if (ms < kHour) return fmt::format("{} min {} s", ms / kMinute, ms % kMinute / kSecond);
+  if (ms < kDay) return fmt::format("{} h {} min", ms / kHour, ms % kHour / kMinute);
+  return fmt::format("{} d {} h", ms / kDay, ms % kDay / kHour);
+}
+
 std::string time_text(TimestampMs time) {
   const std::chrono::sys_time<std::chrono::milliseconds> at{std::chrono::milliseconds(time)};
   const auto day = std::chrono::floor<std::chrono::days>(at);
@@ -140,6 +155,70 @@ std::optional<TimestampMs> parse_time(std::string_view text) {
   if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   const auto days = std::chrono::sys_days(date).time_since_epoch().count();
   return ((std::int64_t{days} * 24 + hour) * 60 + minute - offset_minutes) * 60'000 + second * 1000 + milliseconds;
+}
+
+std::optional<std::int64_t> parse_duration(std::string_view text) {
+  struct Unit {
+    char letter;
+    bool is_time;  // stands after the T
+    std::int64_t ms;
+  };
+  static constexpr std::array<Unit, 4> kUnits = {Unit{'D', false, 86'400'000}, Unit{'H', true, 3'600'000},
+                                                 Unit{'M', true, 60'000}, Unit{'S', true, 1000}};
+  const auto sign = [&] {
+    if (text.empty() || (text[0] != '-' && text[0] != '+')) return 1;
+    const bool is_minus = text[0] == '-';
+    text.remove_prefix(1);
+    return is_minus ? -1 : 1;
+  };
+  const auto eat = [&](char letter) {
+    const bool is_it = !text.empty() && std::toupper(static_cast<unsigned char>(text[0])) == letter;
+    if (is_it) text.remove_prefix(1);
+    return is_it;
+  };
+  const int whole_sign = sign();
+  if (!eat('P')) return std::nullopt;
+  bool in_time = false;
+  bool has_part = false;
+  std::int64_t total = 0;
+  std::size_t next_unit = 0;  // they come in this order, each at most once
+  while (!text.empty()) {
+    if (!in_time && eat('T')) {
+      in_time = true;
+      has_part = false;  // something has to follow
+      continue;
+    }
+    const int part_sign = sign();
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || number < 0) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    std::int64_t fraction_ms = 0;
+    const bool has_fraction = !text.empty() && text[0] == '.';
+    if (has_fraction) {
+      text.remove_prefix(1);
+      std::size_t digits = 0;
+      for (std::int64_t scale = 100; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
+        fraction_ms += (text[digits] - '0') * scale;
+        scale /= 10;
+      }
+      text.remove_prefix(digits);
+    }
+    const Unit* unit = nullptr;
+    while (next_unit < kUnits.size() && unit == nullptr) {
+      const Unit& one = kUnits[next_unit++];
+      if (one.is_time == in_time && eat(one.letter)) unit = &one;
+    }
+    if (unit == nullptr || (has_fraction && unit->letter != 'S')) return std::nullopt;
+    std::int64_t part = 0;
+    if (__builtin_mul_overflow(number, unit->ms, &part) || __builtin_add_overflow(part, fraction_ms, &part) ||
+        __builtin_add_overflow(total, whole_sign * part_sign * part, &total)) {
+      return std::nullopt;
+    }
+    has_part = true;
+  }
+  if (!has_part) return std::nullopt;
+  return total;
 }
 
 std::string to_base64(Bytes bytes) {

@@ -30,6 +30,31 @@ TEST(Text, HumanUnits) {
   EXPECT_EQ(human_count(1234567), "1,234,567");
 }
 
+TEST(Text, DurationsOfPeople) {
+  EXPECT_EQ(human_duration(0), "0 ms");
+  EXPECT_EQ(human_duration(999), "999 ms");
+  EXPECT_EQ(human_duration(1560), "1.5 s");
+  EXPECT_EQ(human_duration(59'999), "59 s");
+  EXPECT_EQ(human_duration(123'000), "2 min 3 s");
+  EXPECT_EQ(human_duration(3'600'000), "1 h 0 min");
+  EXPECT_EQ(human_duration(100LL * 3'600'000), "4 d 4 h");
+}
+
+TEST(Text, DurationsOfJava) {
+  EXPECT_EQ(parse_duration("PT20.345S"), 20'345);
+  EXPECT_EQ(parse_duration("PT15M"), 900'000);
+  EXPECT_EQ(parse_duration("P2D"), 172'800'000);
+  EXPECT_EQ(parse_duration("p1dt2h3m4s"), 93'784'000);
+  EXPECT_EQ(parse_duration("-PT6H+3M"), -21'780'000);
+  EXPECT_EQ(parse_duration("PT-6H3M"), -21'420'000);
+  EXPECT_EQ(parse_duration("PT-0.5S"), -500);
+  EXPECT_EQ(parse_duration("PT0S"), 0);
+  for (const char* text : {"", "P", "PT", "P1DT", "1D", "P1H", "PT1D", "PT1M1H", "PT1H1H", "PT1.5H", "PTS", "P1D2D",
+                           "PT1S ", "P1", "PT9223372036854775807H", "PT--1S", "P1W"}) {
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+  }
+}
+
 TEST(Text, TimesGoThereAndBack) {
   EXPECT_EQ(time_text(0), "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(time_text(1709210096789), "2024-02-29T12:34:56.789Z");
