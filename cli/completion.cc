@@ -27,7 +27,9 @@ const std::vector<Choices>& known_choices() {
       {"--entity-type", {"topics", "brokers", "broker-loggers", "client-metrics", "groups", "users", "clients", "ips"}},
       {"--from", {"earliest", "latest"}},
       {"--print", {"key", "headers", "timestamp", "offset", "partition"}},
+      {"--state", {"Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Dead"}},
       {"--time", {"latest", "earliest", "max-timestamp", "earliest-local", "latest-tiered", "earliest-pending-upload"}},
+      {"--type", {"classic", "consumer", "share", "streams"}},
       {"--until", {"end"}},
       {"SHELL", {"bash", "zsh", "fish"}},
   };
@@ -42,10 +44,12 @@ CompletedOption completed_option(const CLI::Option& option) {
   out.description = text.substr(0, std::min(text.find_first_of(";\n"), text.find(" (default")));
   if (option.get_items_expected_max() == 0) return out;  // a flag
   const std::string type = option.get_type_name();
-  out.kind = type == "TOPIC"  ? ValueKind::topic
-             : type == "FILE" ? ValueKind::file
-             : type == "DIR"  ? ValueKind::directory
-                              : ValueKind::any;
+  out.is_argument = option.get_positional();
+  out.kind = type.starts_with("TOPIC") ? ValueKind::topic
+             : type == "GROUP"         ? ValueKind::group
+             : type == "FILE"          ? ValueKind::file
+             : type == "DIR"           ? ValueKind::directory
+                                       : ValueKind::any;
   for (const Choices& known : known_choices()) {
     const bool is_this = option.get_positional() ? option.get_name(true, false) == known.option
                                                  : std::count(out.names.begin(), out.names.end(), known.option) > 0;
@@ -93,7 +97,7 @@ void add_completion_command(CLI::App& app, int& exit_code) {
       ->type_name("SHELL")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
   command->footer(
-      "Topics are completed, too, by asking the node (for a second at most).\n\n"
+      "Topics and groups are completed, too, by asking the node (for a second at most).\n\n"
       "Examples:\n"
       "  tailrace completion bash > /etc/bash_completion.d/tailrace\n"
       "  tailrace completion zsh > ~/.zfunc/_tailrace      (with ~/.zfunc in fpath)\n"

@@ -12,13 +12,14 @@ class App;
 namespace tailrace::cli {
 
 // What may stand after an option, or as an argument.
-enum class ValueKind { none, any, topic, file, directory, choice };
+enum class ValueKind { none, any, topic, group, file, directory, choice };
 
 struct CompletedOption {
   std::vector<std::string> names;  // "-t", "--topic"; empty: an argument without a name
   std::string description;
   ValueKind kind = ValueKind::none;
   std::vector<std::string> choices;
+  bool is_argument = false;  // may stand without its name
 };
 
 struct CompletedCommand {

@@ -1,6 +1,6 @@
 // The scripts of completion.h. All three follow the words of the line to the command that is meant, look at the word
-// before the cursor for an option that wants a value, and else offer subcommands, options, and topics where a command
-// takes them.
+// before the cursor for an option that wants a value, and else offer subcommands, options, and topics or groups
+// where a command takes them.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -35,10 +35,11 @@ std::string quote_for_fish(std::string_view text) {
   return out + "'";
 }
 
-// Arguments without a name, whose values are offered beside options.
+// Arguments, whose values are offered beside options. Files are not: shells offer them by themselves.
 const CompletedOption* argument_of(const CompletedCommand& command) {
   const auto found = std::find_if(command.options.begin(), command.options.end(), [](const CompletedOption& option) {
-    return option.kind == ValueKind::choice ? option.names.empty() : option.kind == ValueKind::topic;
+    return option.is_argument &&
+           (option.kind == ValueKind::choice || option.kind == ValueKind::topic || option.kind == ValueKind::group);
   });
   return found == command.options.end() ? nullptr : &*found;
 }
@@ -85,7 +86,9 @@ std::string bash_completion(const std::vector<CompletedCommand>& commands) {
   const auto offer = [](const CompletedOption& option) -> std::string {
     switch (option.kind) {
       case ValueKind::topic:
-        return "_tailrace_offer \"$(_tailrace_topics \"$bootstrap\")\"";
+        return "_tailrace_offer \"$(_tailrace_list topics \"$bootstrap\")\"";
+      case ValueKind::group:
+        return "_tailrace_offer \"$(_tailrace_list groups \"$bootstrap\")\"";
       case ValueKind::file:
         return "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$current\")";
       case ValueKind::directory:
@@ -97,8 +100,8 @@ std::string bash_completion(const std::vector<CompletedCommand>& commands) {
     }
   };
   std::string out = R"(# bash completion for tailrace; made by `tailrace completion bash`
-_tailrace_topics() {
-  timeout 2 tailrace topics list --timeout 1 ${1:+-b "$1"} 2> /dev/null
+_tailrace_list() {
+  timeout 2 tailrace "$1" list --timeout 1 ${2:+-b "$2"} 2> /dev/null
 }
 _tailrace_offer() {
   mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$1" -- "$current")
@@ -141,7 +144,9 @@ std::string zsh_completion(const std::vector<CompletedCommand>& commands) {
   const auto offer = [](const CompletedOption& option) -> std::string {
     switch (option.kind) {
       case ValueKind::topic:
-        return "compadd -- ${(f)\"$(_tailrace_topics $bootstrap)\"}";
+        return "compadd -- ${(f)\"$(_tailrace_list topics $bootstrap)\"}";
+      case ValueKind::group:
+        return "compadd -- ${(f)\"$(_tailrace_list groups $bootstrap)\"}";
       case ValueKind::file:
         return "_files";
       case ValueKind::directory:
@@ -154,8 +159,8 @@ std::string zsh_completion(const std::vector<CompletedCommand>& commands) {
   };
   std::string out = R"(#compdef tailrace
 # zsh completion for tailrace; made by `tailrace completion zsh`
-_tailrace_topics() {
-  timeout 2 tailrace topics list --timeout 1 ${1:+-b} ${1:+$1} 2> /dev/null
+_tailrace_list() {
+  timeout 2 tailrace $1 list --timeout 1 ${2:+-b} ${2:+$2} 2> /dev/null
 }
 _tailrace() {
   local at='' previous='' bootstrap='' word next
@@ -222,13 +227,13 @@ function __tailrace_at
     end
     test "$at" = "$argv[1]"
 end
-function __tailrace_topics
+function __tailrace_list
     set -l words (commandline -opc)
     set -l bootstrap
     for i in (seq 2 (count $words))
         contains -- $words[$i] -b --bootstrap-server; and set bootstrap -b $words[(math $i + 1)]
     end
-    timeout 2 tailrace topics list --timeout 1 $bootstrap 2>/dev/null
+    timeout 2 tailrace $argv[1] list --timeout 1 $bootstrap 2>/dev/null
 end
 complete -c tailrace -f
 )";
@@ -242,7 +247,9 @@ complete -c tailrace -f
                          quote_for_fish(sub == commands.end() ? "" : sub->description));
     }
     if (const CompletedOption* argument = argument_of(command)) {
-      const std::string values = argument->kind == ValueKind::topic ? "(__tailrace_topics)" : join(argument->choices);
+      const std::string values = argument->kind == ValueKind::topic   ? "(__tailrace_list topics)"
+                                 : argument->kind == ValueKind::group ? "(__tailrace_list groups)"
+                                                                      : join(argument->choices);
       out += fmt::format("complete -c tailrace {} -a {}\n", condition, quote_for_fish(values));
     }
     for (const CompletedOption& option : command.options) {
@@ -256,7 +263,9 @@ complete -c tailrace -f
       } else if (option.kind == ValueKind::directory) {
         line += " -x -a '(__fish_complete_directories)'";
       } else if (option.kind == ValueKind::topic) {
-        line += " -x -a '(__tailrace_topics)'";
+        line += " -x -a '(__tailrace_list topics)'";
+      } else if (option.kind == ValueKind::group) {
+        line += " -x -a '(__tailrace_list groups)'";
       } else if (option.kind == ValueKind::choice) {
         line += " -x -a " + quote_for_fish(join(option.choices));
       } else if (option.kind == ValueKind::any) {

@@ -17,9 +17,13 @@ void print_json(const nlohmann::ordered_json& value) {
   write_out(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
-int fail(std::string_view command, std::string_view text) {
+void note(std::string_view command, std::string_view text) {
   const std::string line = fmt::format("tailrace {}: {}\n", command, text);
   std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int fail(std::string_view command, std::string_view text) {
+  note(command, text);
   return kExitFailed;
 }
 

@@ -25,6 +25,8 @@ void print_json(const nlohmann::ordered_json& value);
 // "tailrace COMMAND: TEXT" on standard error; the exit status.
 int fail(std::string_view command, std::string_view text);
 int misuse(std::string_view command, std::string_view text);
+// The same for what people should know although all is well; it changes no status.
+void note(std::string_view command, std::string_view text);
 
 // Who reads our output may go away, as `head` does: the process then ends with status 0, in the middle of its work.
 // For commands that only print.
