@@ -20,6 +20,7 @@ void add_topics_command(CLI::App& app, int& exit_code);
 void add_configs_command(CLI::App& app, int& exit_code);
 void add_client_metrics_command(CLI::App& app, int& exit_code);
 void add_quotas_command(CLI::App& app, int& exit_code);
+void add_groups_command(CLI::App& app, int& exit_code);
 void add_offsets_command(CLI::App& app, int& exit_code);
 void add_records_command(CLI::App& app, int& exit_code);
 void add_producers_command(CLI::App& app, int& exit_code);

@@ -25,6 +25,7 @@ int main(int argument_count, char** arguments) {
   add_configs_command(app, exit_code);
   add_client_metrics_command(app, exit_code);
   add_quotas_command(app, exit_code);
+  add_groups_command(app, exit_code);
   add_offsets_command(app, exit_code);
   add_records_command(app, exit_code);
   add_producers_command(app, exit_code);

@@ -19,10 +19,11 @@ struct Program {
     app.name("tailrace");
     app.formatter(std::make_shared<HelpFormatter>());
     for (const auto add :
-         {add_up_command, add_stat_command, add_dump_command, add_produce_command, add_consume_command,
-          add_perf_command, add_topics_command, add_configs_command, add_client_metrics_command, add_quotas_command,
-          add_offsets_command, add_records_command, add_producers_command, add_log_dirs_command, add_cluster_command,
-          add_api_versions_command, add_reassign_command, add_elect_leaders_command, add_completion_command}) {
+         {add_up_command,           add_stat_command,           add_dump_command,          add_produce_command,
+          add_consume_command,      add_perf_command,           add_topics_command,        add_groups_command,
+          add_configs_command,      add_client_metrics_command, add_quotas_command,        add_offsets_command,
+          add_records_command,      add_producers_command,      add_log_dirs_command,      add_cluster_command,
+          add_api_versions_command, add_reassign_command,       add_elect_leaders_command, add_completion_command}) {
       add(app, exit_code);
     }
   }

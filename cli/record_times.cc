@@ -1,0 +1,84 @@
+#include "cli/record_times.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/record/records.h"
+#include "services/kafka/messages/fetch.h"
+
+namespace tailrace::cli {
+namespace {
+
+constexpr std::int16_t kFetchVersionMax = 12;  // the last that names topics by name
+constexpr std::size_t kBatchPlainMax = std::size_t{1} << 30;
+// Batches without a record of the kind that consumers see (transaction markers, what compaction has emptied) are passed
+// over, but not for ever.
+constexpr int kBatchesMax = 16;
+
+// Of the first record at `offset` or after it in a fetched batch; none when there is none. `offset` moves behind the
+// batch.
+std::optional<TimestampMs> first_time(Bytes records, Offset& offset, record::Scratch& scratch) {
+  if (records.size() < record::kBatchHeaderSize) return std::nullopt;
+  auto batch = record::Records::open(records, scratch, kBatchPlainMax);
+  if (!batch) return std::nullopt;
+  const Offset wanted = offset;
+  offset = std::max(offset, batch->header().next_offset());
+  record::Record record;
+  while (!batch->header().is_control()) {
+    const auto more = batch->next(record);
+    if (!more || !*more) return std::nullopt;
+    if (record.offset >= wanted) return record.timestamp;
+  }
+  return std::nullopt;
+}
+
+Outcome<std::optional<TimestampMs>> record_time(Client& client, Connection& connection, const PartitionKey& key,
+                                                Offset offset, record::Scratch& scratch) {
+  for (int i = 0; i < kBatchesMax; ++i) {
+    kafka::FetchRequest request;
+    request.max_wait_ms = 0;
+    request.min_bytes = 0;
+    request.max_bytes = 1;  // the first batch comes whole, however large (KIP-74)
+    request.topics.emplace_back();
+    request.topics[0].topic = key.topic;
+    request.topics[0].partitions.emplace_back();
+    auto& wanted = request.topics[0].partitions[0];
+    wanted.partition = key.partition;
+    wanted.fetch_offset = offset;
+    wanted.partition_max_bytes = 1;
+    auto reply = ask<kafka::FetchResponse>(connection, request, client.timeout(), kFetchVersionMax);
+    if (!reply) return std::unexpected(reply.error());
+    const auto& topics = reply->message.responses;
+    if (topics.empty() || topics[0].partitions.empty()) return std::nullopt;
+    const auto& answer = topics[0].partitions[0];
+    if (answer.error_code != 0 || !answer.records.bytes || answer.records.bytes->empty()) return std::nullopt;
+    const Offset before = offset;
+    if (const auto time = first_time(*answer.records.bytes, offset, scratch)) {
+      return *time == kNoTimestamp ? std::nullopt : time;
+    }
+    if (offset == before) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome<std::map<PartitionKey, TimestampMs>> record_times(Client& client, const Cluster& cluster,
+                                                          const std::map<PartitionKey, Offset>& offsets) {
+  std::map<PartitionKey, TimestampMs> times;
+  record::Scratch scratch;
+  for (const Topic& topic : cluster.topics) {
+    for (const Partition& partition : topic.partitions) {
+      const auto wanted = offsets.find({topic.name, partition.index});
+      if (wanted == offsets.end() || partition.leader < 0) continue;
+      auto connection = client.broker(partition.leader);
+      if (!connection) return std::unexpected(connection.error());
+      auto time = record_time(client, **connection, wanted->first, wanted->second, scratch);
+      if (!time) return std::unexpected(time.error());
+      if (*time) times[wanted->first] = **time;
+    }
+  }
+  return times;
+}
+
+}  // namespace tailrace::cli

@@ -1,0 +1,15 @@
+// When the records at some offsets were written, which no API says: one batch of each partition is fetched. Blocking.
+#pragma once
+
+#include <map>
+
+#include "cli/admin.h"
+
+namespace tailrace::cli {
+
+// By partition, of the first record at this offset or after it. One that has no such record, no timestamp, or whose
+// leader does not answer with it, is left out. Error: a broker does not answer.
+Outcome<std::map<PartitionKey, TimestampMs>> record_times(Client& client, const Cluster& cluster,
+                                                          const std::map<PartitionKey, Offset>& offsets);
+
+}  // namespace tailrace::cli
