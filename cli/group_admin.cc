@@ -273,22 +273,18 @@ PartitionVerdicts unknown_verdicts(const std::vector<PartitionKey>& keys) {
 }  // namespace
 
 std::string describe_group_error(std::int16_t code, std::string_view message) {
-  switch (ErrorCode(code)) {
-    case ErrorCode::NON_EMPTY_GROUP:
-    case ErrorCode::UNKNOWN_MEMBER_ID:  // of a commit from outside, to a group with members
-      return "the group has active members; stop them first";
-    case ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC:
-      return "the group's members are subscribed to the topic; stop them first";
-    case ErrorCode::GROUP_ID_NOT_FOUND:
-      return "there is no such group";
-    case ErrorCode::COORDINATOR_LOAD_IN_PROGRESS:
-      return "the coordinator is still reading its state; try again later";
-    case ErrorCode::COORDINATOR_NOT_AVAILABLE:
-    case ErrorCode::NOT_COORDINATOR:
-      return message.empty() ? "the group has no coordinator at the moment; try again later" : std::string(message);
-    default:
-      return describe_error(code, message);
+  const auto is = [&](ErrorCode one) { return code == wire(one); };
+  // UNKNOWN_MEMBER_ID is what a group with members says to a commit from outside.
+  if (is(ErrorCode::NON_EMPTY_GROUP) || is(ErrorCode::UNKNOWN_MEMBER_ID)) {
+    return "the group has active members; stop them first";
   }
+  if (is(ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC)) {
+    return "the group's members are subscribed to the topic; stop them first";
+  }
+  if (is(ErrorCode::GROUP_ID_NOT_FOUND)) return "there is no such group";
+  if (is(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS)) return "the coordinator is still reading its state; try again later";
+  if (may_pass(code)) return "the group has no coordinator at the moment; try again later";
+  return describe_error(code, message);
 }
 
 bool is_consumer_group(const ListedGroup& group) {

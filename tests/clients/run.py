@@ -36,6 +36,7 @@ CHECKS = {
     "kafkajs": (["bash", "kafkajs_check.sh"], 240),
     "franz": (["bash", "go_check.sh", "franz"], 420),
     "sarama": (["bash", "go_check.sh", "sarama"], 420),
+    "groups_admin": (["bash", "groups_admin_check.sh"], 540),
     "groups_offsets": (["/usr/bin/python3", "groups_offsets_check.py"], 120),
     "groups_tools44": (["bash", "groups_tools_check.sh", "4.4.0"], 420),
     "groups_tools39": (["bash", "groups_tools_check.sh", "3.9.1"], 420),
