@@ -82,6 +82,7 @@ class Offsets {
 
   // -- Reading --
 
+  [[nodiscard]] const Groups& groups() const { return committed_; }
   // nullptr: none.
   [[nodiscard]] const Topics* find(std::string_view group) const;
   [[nodiscard]] const CommittedOffset* find(std::string_view group, std::string_view topic,

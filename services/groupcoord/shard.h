@@ -1,12 +1,14 @@
 // Shard: the groups of one partition of __consumer_offsets, and what they have committed. Its state is the fold of that
 // partition's records: apply() is the one way in, whether a record was just decided on or is read after a restart.
 // (A classic group's members between two generations are the exception, as in Kafka: the record holds the last
-// generation only.) Requests that concern a single group go to it whole; of the others it answers its part.
+// generation only.) Requests that concern a single group go to it whole; of the others it answers its part
+// (offset_fetch.h, group_answers.h).
 //
 // Whoever owns it appends the records and sends the replies afterwards. If records are lost, the shard is thrown away
-// and made anew from the log. PURE.
+// and made anew from the log. Kafka: GroupCoordinatorShard. PURE.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,24 +35,29 @@ struct SyncGroupRequest;
 
 namespace tailrace::groupcoord {
 
-struct GroupListing {
-  std::string_view group_id;
-  std::string_view protocol_type;
-  std::string_view state;
-  GroupType type = GroupType::classic;
-};
+class ClassicGroup;
+class ConsumerGroup;
 
 class Shard {
  public:
+  using Groups = std::map<std::string, std::unique_ptr<Group>, std::less<>>;
+
+  // Long work (offsets that expire, or whose topic is gone) is done in steps of about this many records or groups; the
+  // next step is due at once, and others may be served before.
+  static constexpr std::size_t kStepRecordsMax = 1'000;
+  static constexpr std::size_t kStepGroupsMax = 10'000;
+
   // All three outlive the shard.
   Shard(const Settings& settings, const Chance& chance, std::shared_ptr<const node::MetadataImage> image);
   ~Shard();
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
 
   // -- Loading --
 
-  // A record of the log in its order; `producer_id` of a transactional batch. One that nobody knows is passed over, as
-  // newer brokers may have written it.
-  void apply(Bytes key, std::optional<Bytes> value, ProducerId producer_id);
+  // A record of the log in its order; `producer_id` of a transactional batch. False: it was passed over: of a type that
+  // is not served (share and streams groups, what newer brokers write), or not readable.
+  bool apply(Bytes key, std::optional<Bytes> value, ProducerId producer_id);
   void end_transaction(ProducerId producer_id, bool is_committed) {
     offsets_.end_transaction(producer_id, is_committed);
   }
@@ -70,26 +77,59 @@ class Shard {
 
   // -- Parts of requests about several groups --
 
-  // Removes the group and its offsets, or says why not.
+  // Removes the group and its offsets, or says why not. As many records as it has offsets: they may be more than one
+  // batch takes, and need not be in one; the group's own are the last.
   kafka::ErrorCode delete_group(std::string_view group, Effects& effects);
-  [[nodiscard]] std::vector<GroupListing> list() const;
   // nullptr: there is none.
   [[nodiscard]] const Group* find(std::string_view group) const;
+  [[nodiscard]] const Groups& groups() const { return groups_; }
   [[nodiscard]] const Offsets& offsets() const { return offsets_; }
+  [[nodiscard]] const node::MetadataImage& image() const { return *context_.image; }
+  [[nodiscard]] const Settings& settings() const { return context_.settings; }
 
   // -- The world --
 
+  // When on_time has something to do, or earlier; nullopt: never.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
   Effects on_time(const Moment& moment);
-  // Topics came, went or changed: offsets of deleted ones go, consumer groups are assigned anew.
+  // Topics came, went or changed: offsets of deleted ones go, consumer groups are assigned anew. `image` is the whole
+  // cluster, but for one without brokers, which is that of a node that has not heard of any yet: a topic that the image
+  // before had and this one does not is a deleted one.
   Effects on_image(std::shared_ptr<const node::MetadataImage> image, const Moment& moment);
 
  private:
+  [[nodiscard]] Group* find_group(std::string_view id);
+  [[nodiscard]] ClassicGroup* find_classic(std::string_view id);
+  // nullptr: there is none, or nobody is in it.
+  [[nodiscard]] ConsumerGroup* find_consumer(std::string_view id);
+  // In the place of the one that there may be.
+  Group& put(std::unique_ptr<Group> group);
+  ClassicGroup& add_classic(std::string_view id);
+  bool apply_classic(Bytes key, std::optional<Bytes> value);
+  bool apply_consumer(Bytes key, std::optional<Bytes> value);
+  void erase(std::string_view id);
+  // After a call: its deadline may be another one, and another group may stand in its place.
+  void settle(Group& group);
+
+  kafka::ErrorCode may_commit(const kafka::OffsetCommitRequest& request, const kafka::OffsetCommitResponse& judged,
+                              std::int16_t version, const Moment& moment);
+  // Returns why not.
+  kafka::ErrorCode check_delete_offsets(const kafka::OffsetDeleteRequest& request) const;
+
+  void expire_some(const Moment& moment, Effects& effects);
+  void forget_deleted_topics(Effects& effects);
+  void note_deleted_topics(const node::MetadataImage& before, const node::MetadataImage& now);
+
   Context context_;
-  std::map<std::string, std::unique_ptr<Group>, std::less<>> groups_;
+  Groups groups_;
   Offsets offsets_;
-  Deadlines<std::string> deadlines_;    // of groups
-  std::optional<Instant> next_expiry_;  // when offsets are looked at for their retention
+  Deadlines<std::string> deadlines_;  // of groups
+  bool is_loaded_ = false;
+
+  std::optional<Instant> next_expiry_;      // of offsets, and of groups without; none: it is going on
+  std::optional<std::string> expiry_from_;  // the group to go on with
+  std::vector<DeletedTopic> deleted_topics_;
+  std::string deletion_from_;  // the group to go on with
 };
 
 }  // namespace tailrace::groupcoord
