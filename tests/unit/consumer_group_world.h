@@ -126,9 +126,10 @@ struct HeartbeatWords {
   std::optional<std::string> assignor;
   std::optional<Assignment> owned;
   std::int32_t rebalance_timeout_ms = -1;
+  std::string group = "g";
 
   [[nodiscard]] kafka::ConsumerGroupHeartbeatRequest request() const {
-    kafka::ConsumerGroupHeartbeatRequest made{.group_id = "g",
+    kafka::ConsumerGroupHeartbeatRequest made{.group_id = group,
                                               .member_id = member_id,
                                               .member_epoch = epoch,
                                               .instance_id = instance_id,
