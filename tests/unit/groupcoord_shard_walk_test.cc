@@ -2,6 +2,7 @@
 // once, and a new shard that reads the records knows the same.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -77,7 +78,7 @@ class ShardWalk : public ShardWorld {
         return begin_consumer();
       case 15:
       case 16:
-        return consumer_goes_on();
+        return consumer_goes_on(number);
       default:
         return pass(std::chrono::milliseconds(pick(8'000)));
     }
@@ -98,7 +99,7 @@ class ShardWalk : public ShardWorld {
     const auto response = beat(request);
     if (response.error_code == 0) consumers_.push_back({group, id, response.member_epoch});
   }
-  void consumer_goes_on() {
+  void consumer_goes_on(int number) {
     if (consumers_.empty()) return;
     const auto at = consumers_.begin() + pick(static_cast<std::int32_t>(consumers_.size()));
     const bool leaves = pick(4) == 0;
@@ -108,7 +109,7 @@ class ShardWalk : public ShardWorld {
     if (leaves || response.error_code != 0) {
       consumers_.erase(at);
     } else if (pick(2) == 0) {
-      (void)commit(at->group, {.offset = 1, .member = at->id, .generation = at->generation - pick(2)});
+      (void)commit(at->group, {.offset = number, .member = at->id, .generation = at->generation - pick(2)});
     }
   }
 
@@ -158,6 +159,28 @@ class ShardWalk : public ShardWorld {
       if (response.error_code == 0) member.generation = response.generation_id;
     }
     std::erase_if(member.waits_for, [&](std::uint64_t token) { return is_answered(token); });
+  }
+
+  using Places = std::map<std::string, Offset>;
+  [[nodiscard]] Places places() const {
+    Places all;
+    for (const auto& [group, topics] : shard_->offsets().groups()) {
+      for (const auto& [topic, partitions] : topics) {
+        partitions.for_each([&](const CommittedOffset& each) {
+          all[group + '/' + topic + '-' + std::to_string(each.partition)] = each.offset;
+        });
+      }
+    }
+    return all;
+  }
+  // What is committed stays, until the next commit or until it is removed.
+  static void check_step(const Places& before, const Places& after, Offset committed) {
+    for (const auto& [place, offset] : after) {
+      const auto known = before.find(place);
+      if (known == before.end() || known->second != offset) {
+        EXPECT_EQ(offset, committed) << place;
+      }
+    }
   }
 
   std::vector<std::string> offsets_told(const Shard& shard) {
@@ -220,7 +243,9 @@ TEST_F(ShardWalk, ANewShardKnowsTheSame) {
     start();
     load();
     for (int i = 0; i < 250; ++i) {
+      const Places before = places();
       step(i);
+      check_step(before, places(), i);
       if (i % 25 == 0) compare_with_reload();
       if (HasFatalFailure() || HasNonfatalFailure()) return;
     }
