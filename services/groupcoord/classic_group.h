@@ -61,7 +61,8 @@ class ClassicGroup final : public Group {
   // Before join().
   void create(const Moment& moment, Effects& effects);
   // The members of a consumer group go on as a classic one (KIP-848): Stable, with the protocol that most prefer; that
-  // is written. False, and nothing is changed: there is no protocol that all support. Their assignments come along.
+  // is written. Their assignments come along. False, and this group is of no use: there is no protocol that all
+  // support, or the record would be too large.
   bool take_over(std::int32_t generation, std::vector<ClassicMember> members, const Moment& moment, Effects& effects);
 
   // -- Requests; what check_join and check_sync refuse does not come here. Each is answered once, now or later. --

@@ -104,7 +104,9 @@ bool ClassicGroup::take_over(std::int32_t generation, std::vector<ClassicMember>
   sessions_ = {};
   join_due_ = sync_due_ = std::nullopt;
   for (const auto& [id, member] : members_.all()) keep_alive(*member, moment);
-  effects.records.push_back(record());
+  Record written = record();
+  if (!fits(written)) return false;
+  effects.records.push_back(std::move(written));
   return true;
 }
 

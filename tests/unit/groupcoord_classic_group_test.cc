@@ -435,7 +435,10 @@ TEST(ClassicGroup, MembersOfAConsumerGroupGoOnHere) {
   members[1].protocols = {{"other", {}}};
   EXPECT_FALSE(world.group().take_over(43, members, world.moment, none));
   EXPECT_FALSE(world.group().take_over(43, {}, world.moment, none));
-  EXPECT_EQ(world.state(), "Empty");
+  world.settings.record_size_max = 100;
+  members[1].protocols = {range};
+  EXPECT_FALSE(world.group().take_over(43, members, world.moment, none));
+  EXPECT_TRUE(none.records.empty());
 }
 
 TEST(ClassicGroup, WhoWaitsIsSentAwayWhenTheGroupBecomesAnother) {
