@@ -22,6 +22,7 @@ namespace {
 using kafka::ErrorCode;
 
 constexpr std::int64_t kProducerIdBlock = 1000;  // as in Kafka
+constexpr BrokerId kNoBroker = -1;
 constexpr std::size_t kStatesInOneChange = 500;  // keeps a multi well below ZooKeeper's 1 MB
 
 bool contains(const std::vector<BrokerId>& ids, BrokerId id) { return std::ranges::find(ids, id) != ids.end(); }
@@ -325,7 +326,9 @@ void Controller::register_client(ClientId id, Bytes hello, const Moment& moment)
   }
   clients_[id];
   if (request->endpoints.empty()) {
+    clients_[id].is_observer = true;
     welcome(id, ErrorCode::NONE);
+    send_whole_image(id);
     return;
   }
   // A broker that was started again may be here before the end of its old session was seen.
@@ -384,10 +387,8 @@ void Controller::send_whole_state(ClientId client, BrokerId id) {
   // Topics that are being deleted are among the replicas too: a broker knows by name only what it was told of, and the
   // StopReplica that follows must find them.
   std::vector<Mention> hosted;
-  std::vector<Mention> all;
   for (const auto& [name, topic] : cluster_.topics) {
     if (topic.is_creating) continue;
-    if (!topic.is_deleting) all.push_back({name, &topic, all_partitions(topic)});
     Mention mention{name, &topic, {}};
     for (std::size_t i = 0; i < topic.partitions.size(); ++i) {
       if (contains(topic.partitions[i].replicas, id)) mention.partitions.push_back(static_cast<std::int32_t>(i));
@@ -395,10 +396,23 @@ void Controller::send_whole_state(ClientId client, BrokerId id) {
     if (!mention.partitions.empty()) hosted.push_back(std::move(mention));
   }
   send_control(id, kafka::api_key::kLeaderAndIsr, std::move(hosted), true);
-  send_control(id, kafka::api_key::kUpdateMetadata, std::move(all), true);
+  send_control(id, kafka::api_key::kUpdateMetadata, all_topics(), true);
   for (auto& [name, deletion] : deletions_) {
     if (deletion.is_in_store && deletion.awaited.contains(id)) stop_replicas(name);
   }
+}
+
+std::vector<Mention> Controller::all_topics() const {
+  std::vector<Mention> all;
+  for (const auto& [name, topic] : cluster_.topics) {
+    if (!topic.is_creating && !topic.is_deleting) all.push_back({name, &topic, all_partitions(topic)});
+  }
+  return all;
+}
+
+void Controller::send_whole_image(ClientId observer) {
+  effects_.messages.push_back({observer, node::ControlType::config_image, std::nullopt, whole_config_image(cluster_)});
+  send_control(observer, kNoBroker, kafka::api_key::kUpdateMetadata, all_topics(), true);
 }
 
 Effects Controller::on_client_gone(ClientId id, const Moment& moment) {
@@ -509,7 +523,8 @@ void Controller::on_step(const MoveLeaders& step, StoreResult& result, const Mom
 
 void Controller::send_config(const kafka::Buffer& image) {
   for (const auto& [id, client] : clients_) {
-    if (!client.broker || !cluster_.brokers.contains(*client.broker)) continue;
+    const bool is_broker = client.broker && cluster_.brokers.contains(*client.broker);
+    if (!is_broker && !client.is_observer) continue;
     kafka::Buffer bytes(image.size());
     bytes.append(image.bytes());
     effects_.messages.push_back({id, node::ControlType::config_image, std::nullopt, std::move(bytes)});
@@ -518,10 +533,14 @@ void Controller::send_config(const kafka::Buffer& image) {
 
 void Controller::send_control(BrokerId to, std::int16_t key, std::vector<Mention> topics, bool is_whole) {
   const std::optional<ClientId> client = client_of(to);
-  const auto broker = cluster_.brokers.find(to);
-  if (!client || broker == cluster_.brokers.end()) return;
+  if (client && cluster_.brokers.contains(to)) send_control(*client, to, key, topics, is_whole);
+}
+
+void Controller::send_control(ClientId client, BrokerId broker, std::int16_t key, const std::vector<Mention>& topics,
+                              bool is_whole) {
   const std::uint64_t number = next_control_++;
-  const Sender sender{options_.node_id, broker->second.epoch, number};
+  const auto registered = cluster_.brokers.find(broker);
+  const Sender sender{options_.node_id, registered == cluster_.brokers.end() ? -1 : registered->second.epoch, number};
   kafka::Buffer frame;
   if (key == kafka::api_key::kLeaderAndIsr) {
     frame = leader_and_isr_frame(cluster_, sender, topics, is_whole);
@@ -530,14 +549,17 @@ void Controller::send_control(BrokerId to, std::int16_t key, std::vector<Mention
   } else {
     frame = stop_replica_frame(cluster_, sender, topics);
   }
-  Control control{*client, to, key, is_whole, {}};
+  Control control{client, broker, key, is_whole, {}};
   for (const Mention& mention : topics) control.topics.emplace(mention.name);
   controls_.emplace(number, std::move(control));
-  effects_.messages.push_back({*client, node::ControlType::control, number, std::move(frame)});
+  effects_.messages.push_back({client, node::ControlType::control, number, std::move(frame)});
 }
 
 void Controller::send_metadata(const std::vector<Mention>& topics) {
   for (const auto& [id, broker] : cluster_.brokers) send_control(id, kafka::api_key::kUpdateMetadata, topics, false);
+  for (const auto& [id, client] : clients_) {
+    if (client.is_observer) send_control(id, kNoBroker, kafka::api_key::kUpdateMetadata, topics, false);
+  }
 }
 
 Effects Controller::on_control_reply(ClientId client, std::uint64_t number, Bytes frame) {

@@ -92,6 +92,7 @@ class Controller {
 
   struct Client {
     std::optional<BrokerId> broker;  // registered, or being registered, as this broker
+    bool is_observer = false;        // not a broker; it is told of the cluster as brokers are
     bool is_welcome = false;
     std::deque<std::vector<std::byte>> early;  // a hello that came before we were active
   };
@@ -193,9 +194,9 @@ class Controller {
     bool is_in_store = false;   // the intention is durable
     bool is_finishing = false;  // the nodes are being removed
   };
-  struct Control {  // a message to a broker that was not answered yet
+  struct Control {  // a message that was not answered yet
     ClientId client = 0;
-    BrokerId broker = 0;
+    BrokerId broker = 0;  // -1: to an observer
     std::int16_t key = 0;
     bool is_whole = false;
     std::set<std::string, std::less<>> topics;
@@ -250,11 +251,15 @@ class Controller {
   void register_client(ClientId id, Bytes hello, const Moment& moment);
   void welcome(ClientId client, kafka::ErrorCode code);
   void send_whole_state(ClientId client, BrokerId id);
+  void send_whole_image(ClientId observer);
   void broker_gone(BrokerId id);
   void move_leaders();
   [[nodiscard]] std::optional<ClientId> client_of(BrokerId id) const;
   void send_config(const kafka::Buffer& image);
   void send_control(BrokerId to, std::int16_t key, std::vector<Mention> topics, bool is_whole);
+  void send_control(ClientId client, BrokerId broker, std::int16_t key, const std::vector<Mention>& topics,
+                    bool is_whole);
+  [[nodiscard]] std::vector<Mention> all_topics() const;
   void send_metadata(const std::vector<Mention>& topics);
 
   // Topics.
