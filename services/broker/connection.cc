@@ -31,6 +31,15 @@ void Request::throttle(std::int32_t ms) {
   if (is_throttle_settled) connection->mute(ms);
 }
 
+void Request::leave_arena() {
+  kept_frame.assign(frame.begin(), frame.end());
+  frame = kept_frame;
+  std::size_t body_at = 0;
+  CHECK(kafka::decode_request_header(frame, header, body_at).has_value());  // as before
+  body = frame.subspan(body_at);
+  connection->free_chunk(*this);
+}
+
 void Request::finish() {
   CHECK(!is_done);
   settle_throttle();
@@ -261,8 +270,13 @@ void Connection::on_sent(std::int64_t result) {
 
 void Connection::release(std::unique_ptr<Request> request) {
   for (const FilePart& part : request->files) node_.engine.release_file(part.file);
-  if (request->chunk.size != 0) host_.frame_memory().free(request->chunk);
+  free_chunk(*request);
   host_.give_back(std::move(request));
+}
+
+void Connection::free_chunk(Request& request) {
+  if (request.chunk.size != 0) host_.frame_memory().free(request.chunk);
+  request.chunk = {};
 }
 
 void Connection::close() {

@@ -56,6 +56,8 @@ class Connection final : public FrameWaiter {
   void resume();
   [[nodiscard]] Instant muted_until() const { return muted_until_; }
   std::int32_t count_time(Request& request) { return host_.count_time(request); }
+  // Frees the chunk of a request in flight.
+  void free_chunk(Request& request);
   void on_room(const ipc::Arena::Chunk& chunk) override;
 
   // The address that the client connected to, asked for once.

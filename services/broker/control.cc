@@ -179,6 +179,7 @@ void Control::on_message(std::uint32_t type, Bytes message) {
     case ControlType::hello:
     case ControlType::forward:
     case ControlType::control_reply:
+    case ControlType::forward_error:
       return;
   }
 }

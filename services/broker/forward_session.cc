@@ -30,9 +30,12 @@ bool ForwardSession::work() {
   ended_channel_.reset();
   if (channel_ == nullptr) return false;
   const bool worked = channel_->poll([this](std::uint32_t type, Bytes message) {
-    if (static_cast<node::ControlType>(type) != node::ControlType::forward_reply) return;
     const Result<node::NumberedFrame> numbered = node::parse_numbered_frame(message);
-    if (numbered) forwarder_.on_reply(numbered->number, numbered->frame);
+    if (!numbered) return;
+    const auto kind = static_cast<node::ControlType>(type);
+    if (kind == node::ControlType::forward_reply) return forwarder_.on_reply(numbered->number, numbered->frame);
+    if (kind != node::ControlType::forward_error || numbered->frame.size() != sizeof(std::int16_t)) return;
+    forwarder_.on_error(numbered->number, load_big_endian<std::int16_t>(numbered->frame.data()));
   });
   if (channel_ != nullptr && channel_->is_broken() && link_ != nullptr) link_->close();
   return worked;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/observe.h"
+#include "services/broker/connection.h"
 #include "services/kafka/message_types.h"
 #include "services/node/control.h"
 
@@ -52,13 +53,16 @@ void Forwarder::use(ipc::MessageChannel* channel) {
   std::deque<Waiting> waiting;
   waiting.swap(waiting_);
   for (const Waiting& each : waiting) {
-    channel_->send(static_cast<std::uint32_t>(node::ControlType::forward),
-                   {node::frame_number(each.number), each.frame});
+    channel_->send(static_cast<std::uint32_t>(node::ControlType::forward), {each.prefix, each.frame});
   }
 }
 
 void Forwarder::forward(Request& request) {
-  forward(request.frame, [&request](std::expected<Bytes, Unanswered> response) {
+  const bool waits_for_others =
+      request.header.api_key == kafka::api_key::kJoinGroup || request.header.api_key == kafka::api_key::kSyncGroup;
+  if (waits_for_others) request.leave_arena();
+  const Result<io::Address> peer = request.connection->peer_address();
+  forward(request.frame, peer ? peer->host : "", !waits_for_others, [&request](auto response) {
     if (!response) return answer_unavailable(request, response.error());
     request.response.clear();
     const auto size = static_cast<std::int32_t>(response->size());
@@ -69,14 +73,18 @@ void Forwarder::forward(Request& request) {
   });
 }
 
-void Forwarder::forward(Bytes frame, Answer answer) {
+void Forwarder::forward(Bytes frame, Answer answer) { forward(frame, "", true, std::move(answer)); }
+
+void Forwarder::forward(Bytes frame, std::string_view host, bool is_limited, Answer answer) {
   const std::uint64_t number = next_number_++;
   const Instant now = node_.io.now();
-  in_flight_[number] = {std::move(answer), now + answer_max_};
+  in_flight_[number] = std::move(answer);
+  if (is_limited) limits_.emplace_back(now + answer_max_, number);
+  std::vector<std::byte> prefix = node::forwarded_prefix(number, host);
   if (channel_ != nullptr) {
-    channel_->send(static_cast<std::uint32_t>(node::ControlType::forward), {node::frame_number(number), frame});
+    channel_->send(static_cast<std::uint32_t>(node::ControlType::forward), {prefix, frame});
   } else {
-    waiting_.push_back({number, {frame.begin(), frame.end()}, now + kPatience});
+    waiting_.push_back({number, std::move(prefix), {frame.begin(), frame.end()}, now + kPatience});
   }
   arm_timer();
 }
@@ -86,10 +94,14 @@ void Forwarder::on_reply(std::uint64_t number, Bytes response) {
   finish(number, response);
 }
 
+void Forwarder::on_error(std::uint64_t number, std::int16_t error) {
+  finish(number, std::unexpected(Unanswered::with(error)));
+}
+
 void Forwarder::finish(std::uint64_t number, std::expected<Bytes, Unanswered> response) {
   const auto found = in_flight_.find(number);
   if (found == in_flight_.end()) return;  // it took too long, and was answered without
-  const Answer answer = std::move(found->second.answer);
+  const Answer answer = std::move(found->second);
   in_flight_.erase(found);
   answer(response);
 }
@@ -102,18 +114,21 @@ void Forwarder::on_timer() {
     finish(number, std::unexpected(Unanswered::unreachable));
   }
   bool is_late = false;
-  while (!in_flight_.empty() && in_flight_.begin()->second.until <= now) {
-    is_late = true;
-    finish(in_flight_.begin()->first, std::unexpected(Unanswered::timed_out));
+  while (!limits_.empty() && limits_.front().first <= now) {
+    const std::uint64_t number = limits_.front().second;
+    limits_.pop_front();
+    is_late |= in_flight_.contains(number);
+    finish(number, std::unexpected(Unanswered::timed_out));
   }
   if (is_late) log_warning("forwarded requests not answered seconds={}", answer_max_ / std::chrono::seconds(1));
   arm_timer();
 }
 
-// At the first of all limits, or before: an answered request leaves its limit behind.
+// At the first of all limits of what is in flight.
 void Forwarder::arm_timer() {
-  if (in_flight_.empty()) return;
-  Instant due = in_flight_.begin()->second.until;
+  while (!limits_.empty() && !in_flight_.contains(limits_.front().second)) limits_.pop_front();
+  if (limits_.empty() && waiting_.empty()) return;
+  Instant due = limits_.empty() ? waiting_.front().until : limits_.front().first;
   if (!waiting_.empty()) due = std::min(due, waiting_.front().until);
   if (!timer_.armed() || due < timer_.due) node_.io.arm(timer_, due);
 }

@@ -31,6 +31,7 @@ class Forwarder {
   // many topics may take its time.
   static constexpr Duration kAdministrationMax = std::chrono::seconds(60);
   // Coordinators answer soon or say that they cannot; producers ask again after 30 s (request.timeout.ms).
+  // Those that join a group wait for its other members instead: as long as these may take.
   static constexpr Duration kCoordinationMax = std::chrono::seconds(25);
 
   // `answer_max`: an answer that takes longer is not waited for.
@@ -45,17 +46,17 @@ class Forwarder {
   // A request of our own: header and body.
   void forward(Bytes frame, Answer answer);
   void on_reply(std::uint64_t number, Bytes response);
+  // The same with an error that the other process leaves to us to put into words.
+  void on_error(std::uint64_t number, std::int16_t error);
 
  private:
   struct Waiting {
     std::uint64_t number = 0;
+    std::vector<std::byte> prefix;
     std::vector<std::byte> frame;
     Instant until;
   };
-  struct InFlight {
-    Answer answer;
-    Instant until;
-  };
+  void forward(Bytes frame, std::string_view host, bool is_limited, Answer answer);
   void finish(std::uint64_t number, std::expected<Bytes, Unanswered> response);
   void on_timer();
   void arm_timer();
@@ -64,8 +65,9 @@ class Forwarder {
   ipc::MessageChannel* channel_ = nullptr;
   std::uint64_t next_number_ = 1;
   Duration answer_max_;
-  std::map<std::uint64_t, InFlight> in_flight_;  // sent or waiting, the oldest first
-  std::deque<Waiting> waiting_;                  // for a session
+  std::map<std::uint64_t, Answer> in_flight_;             // sent or waiting
+  std::deque<std::pair<Instant, std::uint64_t>> limits_;  // until when, in order; also of what has been answered
+  std::deque<Waiting> waiting_;                           // for a session
   io::Timer timer_;
 };
 

@@ -33,7 +33,8 @@ struct FilePart {
 struct Request {
   Connection* connection = nullptr;
   ipc::Arena::Chunk chunk;
-  Bytes frame;  // in the arena: header and body
+  Bytes frame;  // header and body, in the arena or, after leave_arena(), in kept_frame
+  std::vector<std::byte> kept_frame;
   kafka::RequestHeader header;
   const kafka::Api* api = nullptr;
   Bytes body;
@@ -65,6 +66,8 @@ struct Request {
   }
   // Counts the time that it took (request_percentage), once. Returns for how many ms the client is throttled.
   std::int32_t settle_throttle();
+  // The frame moves out of the arena, which is for what is soon over.
+  void leave_arena();
   // For so long at least. Also after settle_throttle().
   void throttle(std::int32_t ms);
   // The answer is in `response` (or there is none). The connection sends it when it is its turn.

@@ -20,12 +20,15 @@ namespace {
 
 using kafka::ErrorCode;
 
-constexpr auto kNotAvailable = static_cast<std::int16_t>(ErrorCode::COORDINATOR_NOT_AVAILABLE);
-
 // Admin clients look for the controller again and retry; Kafka's own forwarding ends with a time-out where it is silent
 // (ForwardingManagerImpl.onTimeout).
 std::int16_t error_of_controller(Unanswered why) {
   return kafka::wire(why == Unanswered::timed_out ? ErrorCode::REQUEST_TIMED_OUT : ErrorCode::NOT_CONTROLLER);
+}
+
+// Clients look for the coordinator again and retry.
+std::int16_t error_of_coordinator(Unanswered why) {
+  return why.reason == Unanswered::told ? why.error : kafka::wire(ErrorCode::COORDINATOR_NOT_AVAILABLE);
 }
 
 // AlterConfigs and IncrementalAlterConfigs: an error for each resource.
@@ -120,10 +123,10 @@ void answer_unavailable(Request& request, Unanswered why) {
     case kafka::api_key::kListPartitionReassignments:
       return request.respond(kafka::ListPartitionReassignmentsResponse{.error_code = error});
     case kafka::api_key::kInitProducerId:
-      return request.respond(
-          kafka::InitProducerIdResponse{.error_code = kNotAvailable, .producer_id = -1, .producer_epoch = -1});
+      return request.respond(kafka::InitProducerIdResponse{
+          .error_code = error_of_coordinator(why), .producer_id = -1, .producer_epoch = -1});
     default:
-      return request.refuse();
+      return answer_group_error(request, error_of_coordinator(why));
   }
 }
 

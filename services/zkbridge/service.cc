@@ -46,7 +46,7 @@ void Service::on_message(ClientId id, std::uint32_t type, Bytes message) {
     case ControlType::hello:
       return carry_out(controller_.on_hello(id, message, moment()));
     case ControlType::forward: {
-      const Result<node::NumberedFrame> numbered = node::parse_numbered_frame(message);
+      const Result<node::ForwardedFrame> numbered = node::parse_forwarded_frame(message);
       if (numbered) return carry_out(controller_.on_forward(id, numbered->number, numbered->frame, moment()));
       break;
     }
@@ -59,6 +59,7 @@ void Service::on_message(ClientId id, std::uint32_t type, Bytes message) {
     case ControlType::forward_reply:
     case ControlType::control:
     case ControlType::config_image:
+    case ControlType::forward_error:
       break;
   }
   log_warning("session_ended client={} reason=\"a message that a client does not send\" type={}", id, type);

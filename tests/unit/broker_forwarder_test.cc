@@ -12,10 +12,21 @@
 
 #include "services/broker/connection.h"
 #include "services/kafka/errors.h"
+#include "services/kafka/messages/consumer_group_heartbeat.h"
 #include "services/kafka/messages/create_partitions.h"
 #include "services/kafka/messages/create_topics.h"
+#include "services/kafka/messages/delete_groups.h"
 #include "services/kafka/messages/delete_topics.h"
+#include "services/kafka/messages/describe_groups.h"
+#include "services/kafka/messages/heartbeat.h"
 #include "services/kafka/messages/init_producer_id.h"
+#include "services/kafka/messages/join_group.h"
+#include "services/kafka/messages/leave_group.h"
+#include "services/kafka/messages/list_groups.h"
+#include "services/kafka/messages/offset_commit.h"
+#include "services/kafka/messages/offset_delete.h"
+#include "services/kafka/messages/offset_fetch.h"
+#include "services/kafka/messages/sync_group.h"
 #include "services/node/control.h"
 #include "tests/unit/support/plain_link.h"
 
@@ -294,6 +305,90 @@ TEST_F(ForwarderTest, ClientsHearAnErrorThatTheyRetry) {
   }
   EXPECT_FALSE(hears<kafka::InitProducerIdResponse>(kafka::InitProducerIdRequest{}, 4, Unanswered::refused));
   EXPECT_FALSE(hears<kafka::CreateTopicsResponse>(kafka::CreateTopicsRequest{}, 7, Unanswered::refused));
+}
+
+// Other members of the group take as long as they take, and there are many that wait: not in the arena.
+TEST_F(ForwarderTest, WhoJoinsAGroupWaitsWithoutALimitAndWithoutAChunk) {
+  connect();
+  kafka::Buffer frame;
+  kafka::encode_request_header({.api_key = kafka::api_key::kJoinGroup, .api_version = 9, .client_id = "me"}, frame);
+  kafka::encode(kafka::JoinGroupRequest{.group_id = "g", .member_id = "m"}, 9, frame);
+  Request request;
+  request.connection = &connection_;
+  request.chunk = *arena_.allocate(frame.size());
+  std::memcpy(arena_.bytes(request.chunk).data(), frame.data(), frame.size());
+  request.frame = arena_.bytes(request.chunk).first(frame.size());
+  std::size_t body_at = 0;
+  ASSERT_TRUE(kafka::decode_request_header(request.frame, request.header, body_at));
+  forwarder_.forward(request);
+  EXPECT_EQ(arena_.used_bytes(), 0u);
+  std::memset(memory_.data(), 0xFF, memory_.size());  // it is somebody else's now
+  Outcome limited;
+  ask(limited);
+  io_.pass(3 * kAnswerMax);
+  EXPECT_EQ(limited.why, Unanswered::timed_out);
+  ASSERT_FALSE(request.is_done);
+  EXPECT_EQ(request.header.client_id, "me");
+  forwarder_.on_error(1, kafka::wire(ErrorCode::NOT_COORDINATOR));
+  ASSERT_TRUE(request.is_done);
+  std::int32_t correlation_id = 0;
+  const Bytes answer = request.response.bytes().subspan(4);
+  ASSERT_TRUE(kafka::decode_response_header(answer, 1, correlation_id, body_at));
+  const auto joined = kafka::decode_exactly<kafka::JoinGroupResponse>(answer.subspan(body_at), 9);
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->error_code, kafka::wire(ErrorCode::NOT_COORDINATOR));
+  EXPECT_EQ(joined->member_id, "m");
+  EXPECT_EQ(joined->generation_id, -1);
+}
+
+// Each group, partition and member that was asked about hears the error, in every version that is served.
+TEST_F(ForwarderTest, AnErrorAboutGroupsHasTheFormOfItsApi) {
+  const Unanswered why = Unanswered::with(kafka::wire(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS));
+  const std::int16_t error = kafka::wire(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+  for (std::int16_t version = 2; version <= 10; ++version) {
+    kafka::OffsetCommitRequest request{.group_id = "g"};
+    request.topics = {{.name = "t", .partitions = {{.partition_index = 3}, {.partition_index = 4}}}};
+    const auto answer = hears<kafka::OffsetCommitResponse>(request, version, why);
+    ASSERT_TRUE(answer);
+    ASSERT_EQ(answer->topics.at(0).partitions.size(), 2u);
+    EXPECT_EQ(answer->topics[0].partitions[1].partition_index, 4);
+    EXPECT_EQ(answer->topics[0].partitions[1].error_code, error);
+  }
+  for (std::int16_t version = 1; version <= 10; ++version) {
+    SCOPED_TRACE(version);
+    kafka::OffsetFetchRequest request{.group_id = "g"};
+    request.topics = {{.name = "t", .partition_indexes = {7}}};
+    if (version >= 8) request.groups = {{.group_id = "g"}, {.group_id = "h"}};
+    const auto answer = hears<kafka::OffsetFetchResponse>(request, version, why);
+    ASSERT_TRUE(answer);
+    if (version == 1) {
+      ASSERT_EQ(answer->topics.at(0).partitions.size(), 1u);
+      EXPECT_EQ(answer->topics[0].partitions[0].error_code, error);
+      EXPECT_EQ(answer->topics[0].partitions[0].committed_offset, -1);
+    } else if (version < 8) {
+      EXPECT_EQ(answer->error_code, error);
+      EXPECT_TRUE(answer->topics.empty());
+    } else {
+      ASSERT_EQ(answer->groups.size(), 2u);
+      EXPECT_EQ(answer->groups[1].group_id, "h");
+      EXPECT_EQ(answer->groups[1].error_code, error);
+    }
+  }
+  const auto described =
+      hears<kafka::DescribeGroupsResponse>(kafka::DescribeGroupsRequest{.groups = {"a", "b"}}, 6, why);
+  ASSERT_TRUE(described);
+  EXPECT_EQ(described->groups.at(1).group_id, "b");
+  EXPECT_EQ(described->groups.at(1).error_code, error);
+  const auto deleted = hears<kafka::DeleteGroupsResponse>(kafka::DeleteGroupsRequest{.groups_names = {"a"}}, 2, why);
+  ASSERT_TRUE(deleted);
+  EXPECT_EQ(deleted->results.at(0).error_code, error);
+  EXPECT_EQ(hears<kafka::HeartbeatResponse>(kafka::HeartbeatRequest{}, 4, why)->error_code, error);
+  EXPECT_EQ(hears<kafka::SyncGroupResponse>(kafka::SyncGroupRequest{}, 5, why)->error_code, error);
+  EXPECT_EQ(hears<kafka::LeaveGroupResponse>(kafka::LeaveGroupRequest{}, 5, why)->error_code, error);
+  EXPECT_EQ(hears<kafka::ListGroupsResponse>(kafka::ListGroupsRequest{}, 5, why)->error_code, error);
+  EXPECT_EQ(hears<kafka::OffsetDeleteResponse>(kafka::OffsetDeleteRequest{}, 0, why)->error_code, error);
+  EXPECT_EQ(hears<kafka::ConsumerGroupHeartbeatResponse>(kafka::ConsumerGroupHeartbeatRequest{}, 1, why)->error_code,
+            error);
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ class Peer {
     kafka::encode_request_header(
         {.api_key = M::kMessage.api_key, .api_version = version, .correlation_id = 9, .client_id = "c"}, frame);
     kafka::encode(message, version, frame);
-    channel_->send(static_cast<std::uint32_t>(ControlType::forward), {node::frame_number(number), frame.bytes()});
+    channel_->send(static_cast<std::uint32_t>(ControlType::forward),
+                   {node::forwarded_prefix(number, "127.0.0.1"), frame.bytes()});
   }
   void send(std::uint32_t type, Bytes bytes) { channel_->send(type, {bytes}); }
 
