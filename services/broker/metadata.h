@@ -35,7 +35,6 @@ class Metadata {
 };
 
 void answer_api_versions(const NodeState& node, Request& request);
-void answer_find_coordinator(Request& request);
 void answer_describe_configs(const NodeState& node, Request& request);
 void answer_describe_user_scram_credentials(Request& request);
 

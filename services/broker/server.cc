@@ -63,6 +63,7 @@ Server::Server(NodeState& node, Forwarder& zkbridge, Forwarder& groupcoord, Coun
       log_dirs_(node),
       producers_(node),
       metadata_(node, zkbridge),
+      find_coordinator_(node, zkbridge),
       topic_changes_(node, zkbridge),
       telemetry_(node, counters),
       limits_(node.quota_windows, protected_listener(node.config), connections_max) {
@@ -372,7 +373,7 @@ void Server::route(Request& request) {
     case kafka::api_key::kDescribeTopicPartitions:
       return metadata_.describe_topic_partitions(request);
     case kafka::api_key::kFindCoordinator:
-      return answer_find_coordinator(request);
+      return find_coordinator_.start(request);
     case kafka::api_key::kDescribeUserScramCredentials:
       return answer_describe_user_scram_credentials(request);
     case kafka::api_key::kDescribeConfigs:

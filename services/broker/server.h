@@ -16,6 +16,7 @@
 #include "services/broker/connection_limits.h"
 #include "services/broker/delete_records.h"
 #include "services/broker/fetch.h"
+#include "services/broker/find_coordinator.h"
 #include "services/broker/log_dirs.h"
 #include "services/broker/metadata.h"
 #include "services/broker/node_state.h"
@@ -78,6 +79,7 @@ class Server : public ConnectionHost {
   LogDirs log_dirs_;
   DescribeProducers producers_;
   Metadata metadata_;
+  FindCoordinator find_coordinator_;
   TopicChanges topic_changes_;
   Telemetry telemetry_;
   std::vector<std::unique_ptr<Listening>> listeners_;

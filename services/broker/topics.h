@@ -7,12 +7,13 @@
 
 #include "engine/base/result.h"
 #include "services/kafka/errors.h"
+#include "services/node/offsets_topic.h"
 
 namespace tailrace::broker {
 
 // Topic.isInternal
 inline bool is_internal_topic(std::string_view name) {
-  return name == "__consumer_offsets" || name == "__transaction_state" || name == "__share_group_state";
+  return name == node::kOffsetsTopic || name == "__transaction_state" || name == "__share_group_state";
 }
 
 // Topic.validate

@@ -2,13 +2,14 @@
 
 #include <fmt/core.h>
 
+#include "services/node/offsets_topic.h"
 #include "services/zkbridge/znodes.h"
 
 namespace tailrace::zkbridge {
 namespace {
 
 node::ConfigMap careful_settings(const std::string& topic) {
-  if (topic == "__consumer_offsets") {
+  if (topic == node::kOffsetsTopic) {
     return {{"cleanup.policy", "compact"}, {"compression.type", "producer"}, {"segment.bytes", "104857600"}};
   }
   if (topic == "__transaction_state" || topic == "__share_group_state") {

@@ -222,21 +222,34 @@ TEST_F(Connection, DescribeClusterTellsWhatMetadataTells) {
   EXPECT_EQ(cluster->cluster_authorized_operations, kafka::kInt32Min);  // not asked for
 }
 
-// Without groups here, a client that only assigns partitions sees no error of it, and older librdkafka compresses with
-// LZ4.
+// The first question makes __consumer_offsets, and its answer is a whole one already. Transactional ids are nobody's.
 TEST_F(Connection, FindCoordinatorIsAnsweredInAllVersions) {
   for (std::int16_t version = 0; version <= 6; ++version) {
+    SCOPED_TRACE(version);
     kafka::FindCoordinatorRequest request{.key = "group"};
     if (version >= 4) request.coordinator_keys = {"group", "other"};
     const auto answer = client.call<kafka::FindCoordinatorResponse>(request, version);
     if (version < 4) {
-      EXPECT_EQ(answer->error_code, kafka::wire(kafka::ErrorCode::COORDINATOR_NOT_AVAILABLE));
+      EXPECT_EQ(answer->error_code, 0);
+      EXPECT_EQ(answer->host, "127.0.0.1");
+      EXPECT_EQ(answer->port, node().port());
     } else {
       ASSERT_EQ(answer->coordinators.size(), 2u);
       EXPECT_EQ(answer->coordinators[1].key, "other");
-      EXPECT_EQ(answer->coordinators[1].error_code, kafka::wire(kafka::ErrorCode::COORDINATOR_NOT_AVAILABLE));
+      EXPECT_EQ(answer->coordinators[1].error_code, 0);
+      EXPECT_EQ(answer->coordinators[1].port, node().port());
     }
+    if (version == 0) continue;
+    request.key_type = 1;
+    const auto transactional = client.call<kafka::FindCoordinatorResponse>(request, version);
+    const std::int16_t error = version < 4 ? transactional->error_code : transactional->coordinators.at(0).error_code;
+    EXPECT_EQ(error, kafka::wire(kafka::ErrorCode::COORDINATOR_NOT_AVAILABLE));
   }
+  const auto metadata = client.call<kafka::MetadataResponse>(kafka::MetadataRequest{.topics = std::nullopt}, 12);
+  ASSERT_EQ(metadata->topics.size(), 1u);
+  EXPECT_EQ(metadata->topics[0].name, "__consumer_offsets");
+  EXPECT_TRUE(metadata->topics[0].is_internal);
+  EXPECT_EQ(metadata->topics[0].partitions.size(), 50u);
 }
 
 }  // namespace
