@@ -100,8 +100,8 @@ int run(int argument_count, char** arguments) {
   }
   Stopper stopper(**io, shard);
   const std::string socket = settings->run_directory + "/engine.sock";
-  Result<std::unique_ptr<ipc::Listener>> listener =
-      ipc::Listener::create(**io, **bell, socket, {.roles = {ipc::Role::broker}}, [&shard](auto link) {
+  Result<std::unique_ptr<ipc::Listener>> listener = ipc::Listener::create(
+      **io, **bell, socket, {.roles = {ipc::Role::broker, ipc::Role::groupcoord}}, [&shard](auto link) {
         if (shard.session_count() == kSessionsMax) return log_warning("session refused reason=\"too many\"");
         ipc::SocketLink& reference = *link;
         const std::uint64_t session = shard.add_session(std::move(link));

@@ -4,25 +4,31 @@
 
 #include "engine/base/check.h"
 #include "engine/base/observe.h"
+#include "services/kafka/api_table.h"
 #include "services/kafka/codec.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/internal.h"
+#include "services/kafka/messages/update_metadata.h"
 #include "services/node/control.h"
+#include "services/node/metadata_image.h"
 
 namespace tailrace::groupcoord {
 namespace {
 
 using node::ControlType;
 
+constexpr std::int8_t kFullUpdate = 2;  // AbstractControlRequest.Type.FULL
 // Before a session that we ended ourselves is made anew: what was wrong with it is probably still wrong.
 constexpr Duration kPauseAfterEnding = std::chrono::milliseconds(100);
 
 }  // namespace
 
-Bridge::Bridge(io::Io& io, const ipc::Bell& bell, const std::string& path)
+Bridge::Bridge(io::Io& io, const ipc::Bell& bell, const std::string& path, const node::Config& config)
     : io_(io),
+      config_(config),
       connector_(io, bell, path, {.role = ipc::Role::groupcoord},
-                 [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); }) {
+                 [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); }),
+      image_(node::MetadataImage::empty()) {
   pause_.bind<&Bridge::on_pause_over>(this);
 }
 
@@ -40,7 +46,7 @@ void Bridge::on_session(std::unique_ptr<ipc::SocketLink> link) {
 std::uint64_t Bridge::send(Bytes frame) {
   CHECK(is_registered_);
   const std::uint64_t number = next_number_++;
-  channel_->send(static_cast<std::uint32_t>(ControlType::forward), {node::frame_number(number), frame});
+  channel_->send(static_cast<std::uint32_t>(ControlType::forward), {node::forwarded_prefix(number, ""), frame});
   return number;
 }
 
@@ -59,10 +65,14 @@ void Bridge::on_message(std::uint32_t type, Bytes message) {
       return;
     }
     case ControlType::config_image:
-      return;  // settings concern nothing that is served here yet
+      if (on_config_image(message)) return;
+      break;
+    case ControlType::control:
+      if (on_control(message)) return;
+      break;
     case ControlType::hello:
     case ControlType::forward:
-    case ControlType::control:
+    case ControlType::forward_error:
     case ControlType::control_reply:
       break;
   }
@@ -88,8 +98,38 @@ void Bridge::on_welcome(Bytes message) {
   }
   broker_id_ = welcome->broker_id;
   broker_epoch_ = welcome->broker_epoch;
+  cluster_id_ = std::string(welcome->cluster_id);
   is_registered_ = true;
   on_registered();
+}
+
+bool Bridge::on_config_image(Bytes message) {
+  const auto settings = kafka::decode<kafka::ConfigImage>(message, 0);
+  if (!is_registered_ || !settings) return false;
+  image_ = image_->with(*settings, config_, broker_id_);
+  if (has_topics_) on_image();
+  return true;
+}
+
+bool Bridge::on_control(Bytes message) {
+  const Result<node::NumberedFrame> numbered = node::parse_numbered_frame(message);
+  kafka::RequestHeader header;
+  std::size_t body_at = 0;
+  if (!is_registered_ || !numbered || !kafka::decode_request_header(numbered->frame, header, body_at)) return false;
+  if (header.api_key != kafka::api_key::kUpdateMetadata) return false;
+  auto update = kafka::decode<kafka::UpdateMetadataRequest>(numbered->frame.subspan(body_at), header.api_version);
+  if (!update) return false;
+  // The first of a session has everything: what it does not name was deleted while we were not connected.
+  if (!std::exchange(has_topics_, true)) update->type = kFullUpdate;
+  image_ = image_->with(*update, config_);
+  kafka::Buffer reply;
+  kafka::encode_response_header(header.correlation_id,
+                                kafka::response_header_version(header.api_key, header.api_version), reply);
+  kafka::encode(kafka::UpdateMetadataResponse{}, header.api_version, reply);
+  channel_->send(static_cast<std::uint32_t>(ControlType::control_reply),
+                 {node::frame_number(numbered->number), reply.bytes()});
+  on_image();
+  return true;
 }
 
 bool Bridge::work() {
@@ -115,7 +155,7 @@ void Bridge::end_session() {
   }
   ending_ = Ending::none;
   const bool was_registered = is_registered_;
-  is_registered_ = false;
+  is_registered_ = has_topics_ = false;
   if (was_registered) on_lost();
 }
 

@@ -1,6 +1,6 @@
 #include "services/groupcoord/service.h"
 
-#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -28,23 +28,27 @@ bool serves(std::int16_t api_key, std::int16_t api_version) {
 
 }  // namespace
 
-constexpr Service::Route Service::kRoutes[] = {
-    {kafka::api_key::kInitProducerId, &Service::init_producer_id},
-};
-
-Service::Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const std::string& bridge_path)
-    : io_(io), bell_(bell), bridge_(io, bell, bridge_path) {
+Service::Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const node::Config& config, const Paths& paths,
+                 ipc::SharedMemory arena)
+    : io_(io),
+      bell_(bell),
+      bridge_(io, bell, paths.bridge, config),
+      engine_(io, bell, paths.engine, std::move(arena)),
+      settings_(settings_from(config)),
+      coordinator_(io, engine_.client(), engine_.arena(), settings_, *this) {
   requests_ = counters.make("requests");
   refused_ = counters.make("requests_refused");
   producer_ids_given_ = counters.make("producer_ids");
   blocks_ = counters.make("producer_id_blocks");
   open_sessions_ = counters.make("sessions");
+  open_requests_ = counters.make("requests_open");
   producer_ids_due_.bind<&Service::on_producer_ids_due>(this);
-  bridge_.on_registered = [this] { apply(producer_ids_.on_reachable(io_.now())); };
+  bridge_.on_registered = [this] { on_identity(); };
   bridge_.on_lost = [this] {
     producer_ids_.on_unreachable();
     arm_producer_ids_timer();
   };
+  bridge_.on_image = [this] { coordinator_.use_image(bridge_.image(), bridge_.broker_id()); };
   bridge_.on_reply = [this](std::uint64_t number, Bytes response) { return on_block_response(number, response); };
 }
 
@@ -96,45 +100,69 @@ bool Service::work_on_sessions() {
 void Service::on_message(std::uint64_t session, std::uint32_t type, Bytes message) {
   Session& from = sessions_.at(session);
   if (from.is_violated) return;
-  const Result<node::NumberedFrame> numbered = node::parse_numbered_frame(message);
+  const Result<node::ForwardedFrame> forwarded = node::parse_forwarded_frame(message);
   kafka::RequestHeader header;
   std::size_t body_at = 0;
   // The broker has read the header of whatever it forwards.
-  if (static_cast<ControlType>(type) != ControlType::forward || !numbered ||
-      !kafka::decode_request_header(numbered->frame, header, body_at)) {
+  if (static_cast<ControlType>(type) != ControlType::forward || !forwarded ||
+      !kafka::decode_request_header(forwarded->frame, header, body_at)) {
     from.is_violated = true;
     return;
   }
   requests_.add();
-  const Call call{session, numbered->number, header.api_key, header.api_version, header.correlation_id};
-  dispatch(call, numbered->frame.subspan(body_at));
+  const Call call{next_token_++, header.api_key, header.api_version};
+  open_[call.token] = {session, forwarded->number, header.api_key, header.api_version, header.correlation_id};
+  const Bytes body = forwarded->frame.subspan(body_at);
+  if (!serves(call.api_key, call.api_version)) return refuse(call.token);
+  if (call.api_key == kafka::api_key::kInitProducerId) return init_producer_id(call, body);
+  const std::string host = "/" + std::string(forwarded->host);  // InetAddress.toString
+  if (!coordinator_.serve(call, {header.client_id.value_or(""), host}, body)) refuse(call.token);
 }
 
-void Service::dispatch(const Call& call, Bytes body) {
-  const auto route = std::ranges::find(kRoutes, call.api_key, &Route::api_key);
-  if (route == std::end(kRoutes) || !serves(call.api_key, call.api_version)) return respond_nothing(call);
-  (this->*route->serve)(call, body);
+void Service::on_identity() {
+  engine_.identify(bridge_.cluster_id(), bridge_.broker_id());
+  apply(producer_ids_.on_reachable(io_.now()));
 }
 
-template <class Message>
-void Service::respond(const Call& call, const Message& message) {
+// -- Answers -------------------------------------------------------------------------------------------------------
+
+std::optional<Service::Origin> Service::take(std::uint64_t token) {
+  const auto found = open_.find(token);
+  if (found == open_.end()) return std::nullopt;
+  const Origin origin = found->second;
+  open_.erase(found);
+  return origin;
+}
+
+void Service::answer(std::uint64_t token, Bytes body) {
+  const std::optional<Origin> origin = take(token);
+  if (!origin) return;
   buffer_.clear();
-  kafka::encode_response_header(call.correlation_id, kafka::response_header_version(call.api_key, call.api_version),
-                                buffer_);
-  kafka::encode(message, call.api_version, buffer_);
-  send_reply(call, buffer_.bytes());
+  kafka::encode_response_header(origin->correlation_id,
+                                kafka::response_header_version(origin->api_key, origin->api_version), buffer_);
+  buffer_.append(body);
+  send(*origin, ControlType::forward_reply, buffer_.bytes());
 }
 
-void Service::respond_nothing(const Call& call) {
+void Service::fail(std::uint64_t token, ErrorCode error) {
+  const std::optional<Origin> origin = take(token);
+  if (!origin) return;
+  std::array<std::byte, sizeof(std::int16_t)> code;
+  store_big_endian(code.data(), kafka::wire(error));
+  send(*origin, ControlType::forward_error, code);
+}
+
+void Service::refuse(std::uint64_t token) {
+  const std::optional<Origin> origin = take(token);
+  if (!origin) return;
   refused_.add();
-  send_reply(call, {});
+  send(*origin, ControlType::forward_reply, {});
 }
 
-void Service::send_reply(const Call& call, Bytes response) {
-  const auto session = sessions_.find(call.session);
+void Service::send(const Origin& to, ControlType type, Bytes message) {
+  const auto session = sessions_.find(to.session);
   if (session == sessions_.end()) return;  // the broker that asked is gone, and its clients with it
-  session->second.channel->send(static_cast<std::uint32_t>(ControlType::forward_reply),
-                                {node::frame_number(call.number), response});
+  session->second.channel->send(static_cast<std::uint32_t>(type), {node::frame_number(to.number), message});
 }
 
 // -- InitProducerId ------------------------------------------------------------------------------------------------
@@ -142,12 +170,12 @@ void Service::send_reply(const Call& call, Bytes response) {
 // KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
 void Service::init_producer_id(const Call& call, Bytes body) {
   const auto request = kafka::decode<kafka::InitProducerIdRequest>(body, call.api_version);
-  if (!request) return respond_nothing(call);
+  if (!request) return refuse(call.token);
   const bool has_id = request->producer_id != kNoProducerId;
   const bool has_epoch = request->producer_epoch != kNoProducerEpoch;
-  if (has_id != has_epoch) return refuse_producer_id(call, ErrorCode::INVALID_REQUEST);
+  if (has_id != has_epoch) return give_producer_id(call, kNoProducerId, ErrorCode::INVALID_REQUEST);
   if (request->transactional_id && request->transactional_id->empty()) {
-    return refuse_producer_id(call, ErrorCode::INVALID_REQUEST);
+    return give_producer_id(call, kNoProducerId, ErrorCode::INVALID_REQUEST);
   }
   if (request->transactional_id) {
     if (!std::exchange(is_transaction_logged_, true)) {
@@ -155,17 +183,24 @@ void Service::init_producer_id(const Call& call, Bytes body) {
     }
     // Of the errors that every client takes as final, the one that is about transactional ids: librdkafka asks again
     // and again after UNSUPPORTED_VERSION.
-    return refuse_producer_id(call, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    return give_producer_id(call, kNoProducerId, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
   }
   // An id and epoch that the producer has are of no interest without a transactional id: it gets a new one.
-  const ProducerIds::Token token = next_token_++;
-  waiting_for_ids_[token] = call;
-  apply(producer_ids_.take(token, io_.now()));
+  waiting_for_ids_[call.token] = call;
+  apply(producer_ids_.take(call.token, io_.now()));
 }
 
-void Service::refuse_producer_id(const Call& call, ErrorCode error) {
-  refused_.add();
-  respond(call, kafka::InitProducerIdResponse{.error_code = kafka::wire(error), .producer_epoch = kNoProducerEpoch});
+void Service::give_producer_id(const Call& call, ProducerId id, ErrorCode error) {
+  kafka::InitProducerIdResponse response{.error_code = kafka::wire(error), .producer_id = id};
+  if (id == kNoProducerId) {
+    refused_.add();
+    response.producer_epoch = kNoProducerEpoch;
+  } else {
+    producer_ids_given_.add();
+  }
+  kafka::Buffer body;
+  kafka::encode(response, call.api_version, body);
+  answer(call.token, body.bytes());
 }
 
 void Service::apply(const ProducerIds::Effects& effects) {
@@ -173,12 +208,9 @@ void Service::apply(const ProducerIds::Effects& effects) {
     const auto found = waiting_for_ids_.find(answer.token);
     const Call call = found->second;
     waiting_for_ids_.erase(found);
-    if (answer.id == kNoProducerId) {
-      refuse_producer_id(call, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);  // as Kafka without a block: all clients retry
-    } else {
-      producer_ids_given_.add();
-      respond(call, kafka::InitProducerIdResponse{.producer_id = answer.id});
-    }
+    // As Kafka without a block: all clients retry.
+    give_producer_id(call, answer.id,
+                     answer.id == kNoProducerId ? ErrorCode::COORDINATOR_LOAD_IN_PROGRESS : ErrorCode::NONE);
   }
   if (effects.request_block) request_block();
   arm_producer_ids_timer();
@@ -248,20 +280,26 @@ void Service::arm_producer_ids_timer() {
 // -- The loop ------------------------------------------------------------------------------------------------------
 
 bool Service::work() {
-  bool worked = work_on_sessions();
+  bool worked = engine_.work();
+  worked |= work_on_sessions();
   worked |= bridge_.work();
+  coordinator_.work();
+  engine_.publish();
   for (auto& [id, session] : sessions_) session.channel->publish();
+  open_requests_.set(open_.size());
   return worked;
 }
 
 bool Service::prepare_to_sleep() {
   bool may_sleep = bridge_.prepare_to_sleep();
+  may_sleep &= engine_.prepare_to_sleep();
   for (auto& [id, session] : sessions_) may_sleep &= session.channel->prepare_to_sleep();
   return may_sleep;
 }
 
 void Service::wake() {
   bridge_.wake();
+  engine_.wake();
   for (auto& [id, session] : sessions_) session.channel->wake();
 }
 

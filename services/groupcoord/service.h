@@ -1,11 +1,12 @@
-// Service: tailrace-groupcoord's work. It takes request frames from the broker, finds the one that answers an API in
-// its table, and sends the answer back over the session that asked, then or later. It owns the sessions and what waits;
-// the decisions are those of the pure parts (ProducerIds; groups and transactions are to stand beside it).
+// Service: tailrace-groupcoord's work. It takes request frames from the broker to whoever answers them (ProducerIds, or
+// the Coordinator of groups) and sends the answers back over the session that asked, then or later. It owns the
+// sessions with the other processes and knows where each open request came from; the decisions are those of the parts.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -14,23 +15,28 @@
 #include "engine/ipc/message_channel.h"
 #include "engine/ipc/session.h"
 #include "services/groupcoord/bridge.h"
+#include "services/groupcoord/coordinator.h"
+#include "services/groupcoord/engine_session.h"
 #include "services/groupcoord/producer_ids.h"
+#include "services/groupcoord/settings.h"
 #include "services/kafka/buffer.h"
+#include "services/node/control.h"
 #include "services/node/process.h"
-
-namespace tailrace::kafka {
-enum class ErrorCode : std::int16_t;
-}
 
 namespace tailrace::groupcoord {
 
-class Service final : public node::Worker {
+class Service final : public node::Worker, public Coordinator::Answerer {
  public:
   // A node has one broker; while it is started again its old session may still be there.
   static constexpr std::size_t kSessionsMax = 8;
 
-  // `bridge_path`: zkbridge's socket file.
-  Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const std::string& bridge_path);
+  struct Paths {  // socket files
+    std::string bridge;
+    std::string engine;
+  };
+  // `config` outlives the service; `arena` is what appends go through.
+  Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const node::Config& config, const Paths& paths,
+          ipc::SharedMemory arena);
   ~Service() override;
 
   // Takes the broker's sessions at `path` from now on, whether or not zkbridge is there: requests that need it wait.
@@ -43,6 +49,10 @@ class Service final : public node::Worker {
   void stop() override { stopped_ = true; }
   [[nodiscard]] bool stopped() const override { return stopped_; }
 
+  void answer(std::uint64_t token, Bytes body) override;
+  void fail(std::uint64_t token, kafka::ErrorCode error) override;
+  void refuse(std::uint64_t token) override;
+
  private:
   struct Session {
     std::unique_ptr<ipc::MessageChannel> channel;
@@ -50,32 +60,24 @@ class Service final : public node::Worker {
     bool is_violated = false;  // it sent what cannot come from a broker
   };
   // Where the answer to a request goes.
-  struct Call {
+  struct Origin {
     std::uint64_t session = 0;
     std::uint64_t number = 0;
     std::int16_t api_key = 0;
     std::int16_t api_version = 0;
     std::int32_t correlation_id = 0;
   };
-  // An API that is answered here, in the versions that kafka/api_table.h says.
-  struct Route {
-    std::int16_t api_key = 0;
-    void (Service::*serve)(const Call& call, Bytes body) = nullptr;
-  };
-  static const Route kRoutes[];
 
   void on_session(std::unique_ptr<ipc::SocketLink> link);
   bool work_on_sessions();
   void on_message(std::uint64_t session, std::uint32_t type, Bytes message);
-  void dispatch(const Call& call, Bytes body);
-  template <class Message>
-  void respond(const Call& call, const Message& message);
-  // The broker says that the request cannot be answered, in its own way.
-  void respond_nothing(const Call& call);
-  void send_reply(const Call& call, Bytes response);
+  // What was asked is answered: nullopt when that has been done before.
+  std::optional<Origin> take(std::uint64_t token);
+  void send(const Origin& to, node::ControlType type, Bytes message);
+  void on_identity();
 
   void init_producer_id(const Call& call, Bytes body);
-  void refuse_producer_id(const Call& call, kafka::ErrorCode error);
+  void give_producer_id(const Call& call, ProducerId id, kafka::ErrorCode error);
   void apply(const ProducerIds::Effects& effects);
   void request_block();
   bool on_block_response(std::uint64_t number, Bytes response);
@@ -91,10 +93,15 @@ class Service final : public node::Worker {
   bool stopped_ = false;
   kafka::Buffer buffer_;
 
+  std::unordered_map<std::uint64_t, Origin> open_;  // by token
+  std::uint64_t next_token_ = 1;
+
   Bridge bridge_;
+  EngineSession engine_;
+  Settings settings_;
+  Coordinator coordinator_;
   ProducerIds producer_ids_;
   std::unordered_map<ProducerIds::Token, Call> waiting_for_ids_;
-  ProducerIds::Token next_token_ = 1;
   std::uint64_t block_request_ = 0;  // the number of the last one; 0: none
   io::Timer producer_ids_due_;
   bool is_refusal_logged_ = false;
@@ -105,6 +112,7 @@ class Service final : public node::Worker {
   Counter producer_ids_given_;
   Counter blocks_;
   Counter open_sessions_;
+  Counter open_requests_;
 };
 
 }  // namespace tailrace::groupcoord

@@ -92,7 +92,7 @@ class FakeBridge {
       return;
     }
     ASSERT_EQ(type, type_of(ControlType::forward));
-    const auto numbered = node::parse_numbered_frame(message);
+    const auto numbered = node::parse_forwarded_frame(message);
     ASSERT_TRUE(numbered);
     kafka::RequestHeader header;
     std::size_t body_at = 0;
@@ -149,7 +149,7 @@ class FakeBroker {
   void send_raw(std::uint32_t type, Bytes message) { channel_->send(type, {message}); }
   std::uint64_t forward(Bytes frame) {
     const std::uint64_t number = next_number_++;
-    channel_->send(type_of(ControlType::forward), {node::frame_number(number), frame});
+    channel_->send(type_of(ControlType::forward), {node::forwarded_prefix(number, "127.0.0.1"), frame});
     return number;
   }
   std::uint64_t init(const kafka::InitProducerIdRequest& request, std::int16_t version = 4) {
@@ -194,7 +194,10 @@ class ServiceTest : public ::testing::Test {
     std::string pattern = (std::filesystem::temp_directory_path() / "tailrace-gc-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
     counters_ = std::move(*Counters::create(directory_ + "/groupcoord.counters"));
-    service_ = std::make_unique<Service>(service_io_, *service_bell_, *counters_, directory_ + "/zkbridge.sock");
+    service_ = std::make_unique<Service>(
+        service_io_, *service_bell_, *counters_, config_,
+        Service::Paths{.bridge = directory_ + "/zkbridge.sock", .engine = directory_ + "/engine.sock"},
+        std::move(*ipc::SharedMemory::create("groups", 1 << 20)));
     EXPECT_TRUE(service_->start(directory_ + "/groupcoord.sock"));
   }
   ~ServiceTest() override {
@@ -269,6 +272,7 @@ class ServiceTest : public ::testing::Test {
   std::unique_ptr<io::Io> world_io_ = std::move(*io::make_io());
   std::unique_ptr<ipc::Bell> world_bell_ = std::move(*ipc::Bell::create(*world_io_));
   std::unique_ptr<Counters> counters_;
+  node::Config config_ = *node::make_config({}, "");
   std::unique_ptr<Service> service_;
   std::unique_ptr<FakeBridge> bridge_;
   std::unique_ptr<FakeBroker> broker_;
