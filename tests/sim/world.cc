@@ -348,8 +348,12 @@ Outcome World::run() {
     heal();
     if (wait_for_progress()) stop_and_look();
   }
-  return {schedule_.violation().value_or(""), schedule_.trace_hash(), schedule_.events_run(),
-          history_.acknowledged_count(),      history_.read_count(),  restarts_};
+  return {schedule_.violation().value_or(""),
+          schedule_.trace_hash(),
+          {{"events", schedule_.events_run()},
+           {"batches acknowledged", history_.acknowledged_count()},
+           {"read", history_.read_count()},
+           {"engine starts", restarts_}}};
 }
 
 }  // namespace tailrace::sim

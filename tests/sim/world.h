@@ -12,17 +12,9 @@
 #include "tests/sim/history.h"
 #include "tests/sim/kafka_client.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/seeds.h"
 
 namespace tailrace::sim {
-
-struct Outcome {
-  std::string violation;  // empty: all rules were kept
-  std::uint64_t trace_hash = 0;
-  std::uint64_t events = 0;
-  std::uint64_t acknowledged = 0;
-  std::uint64_t read = 0;
-  std::uint64_t restarts = 0;
-};
 
 class World {
  public:
