@@ -126,7 +126,7 @@ def come_and_go(flavour, bootstrap, directory, prefix, admin):
         verdict(ok, f"all {sum(load.ends.values())} records were read", missing,
                 *(line for p, (at, _) in list(missing.items())[:2] for line in judge.history(logs, p, at)))
         bad = group.end()
-        verdict(not bad, "members end well", bad)
+        verdict(not bad, "members end well", *bad)
         found = committed(bootstrap, group.name, load.ends)
         verdict(found == load.ends, "what is committed is what was read", f"committed {found}", f"ends {load.ends}")
         judged(group, flavour.loses)
@@ -160,7 +160,7 @@ def static_members(flavour, bootstrap, directory, prefix, admin):
             verdict(again.log.owned == held and not after, "it has what it had, and the other did not notice",
                     f"{sorted(held)} {sorted(again.log.owned)} {after}")
         bad = group.end()
-        verdict(not bad, "static members end well", bad)
+        verdict(not bad, "static members end well", *bad)
         judged(group, flavour.loses)
     finally:
         group.end()
@@ -178,7 +178,7 @@ def by_pattern(flavour, bootstrap, directory, prefix, admin):
         group.wants(topics[1], 2)
         settles(group, "and another that is made later")
         bad = group.end()
-        verdict(not bad, "it ends well", bad)
+        verdict(not bad, "it ends well", *bad)
     finally:
         group.end()
 

@@ -182,7 +182,8 @@ class Run:
         tally.verdict(read, f"{what}: each group has read all {sum(self.load.ends.values())} records {unread() if not read else ''}".rstrip())
         for group in self.groups:
             bad = group.end()
-            tally.verdict(not bad, f"{what}: members of {group.name} end well {bad or ''}".rstrip())
+            tally.verdict(not bad, f"{what}: members of {group.name} end well")
+            print(*("  " + line for line in bad), sep="\n", end="\n" if bad else "", flush=True)
             logs = [member.log for member in group.all]
             wrong = judge.two_owners(logs)
             tally.verdict(not wrong, f"{what}: no partition of {group.name} had two owners {wrong[:3] or ''}".rstrip())

@@ -93,13 +93,19 @@ class Member:
         self.log.died = int(time.time() * 1000)
 
     def left(self):
-        """Whether it has ended well; what does not end is killed."""
+        """Whether it has ended well; what does not end is killed, and says before where it hangs, if it is Go or Java."""
         try:
             self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGQUIT)
+            time.sleep(2)
             self.kill()
         self.log.update()
         return any(rest[:1] == ["closed"] for _, word, rest in self.log.events if word == "note")
+
+    def tail(self, count):
+        with open(self.log.path, errors="replace") as file:
+            yield from (f"{self.name}: {line.rstrip()}" for line in file.readlines()[-count:])
 
 
 class Group:
@@ -133,8 +139,7 @@ class Group:
         """Lines for who asks why it is not settled."""
         for member in self.members:
             yield f"{member.name} has {' '.join(sorted(member.log.owned)) or 'nothing'}"
-            with open(member.log.path, errors="replace") as file:
-                yield from (f"{member.name}: {line.rstrip()}" for line in file.readlines()[-6:])
+            yield from member.tail(6)
 
     def leave(self, member):
         self.members.remove(member)
@@ -145,10 +150,10 @@ class Group:
         member.kill()
 
     def end(self):
-        """All leave; those that do not end well."""
+        """All leave; the last lines of those that do not end well."""
         leaving = list(self.members)
         for member in leaving:
             self.leave(member)
-        bad = [m.name for m in self.all if not m.log.died and not m.left()]
+        bad = [line for m in self.all if not m.log.died and not m.left() for line in (f"{m.name}:", *m.tail(60))]
         self.update()
         return bad

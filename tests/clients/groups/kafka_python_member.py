@@ -7,7 +7,7 @@ import time
 from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, NoBrokersAvailable
 
 BOOTSTRAP, GROUP, TOPIC = sys.argv[1:4]
 SETTINGS = dict(word.split("=", 1) for word in sys.argv[4:])
@@ -26,12 +26,20 @@ def names(partitions):
 
 class Member(ConsumerRebalanceListener):
     def __init__(self):
-        self.consumer = KafkaConsumer(
+        self.consumer = None
+        while self.consumer is None and not stopping:  # it asks for the broker's versions once, and gives up
+            try:
+                self.consumer = self.connect()
+            except NoBrokersAvailable:
+                say("note", "no broker")
+        self.next = {}  # TopicPartition: what is to be committed
+
+    def connect(self):
+        return KafkaConsumer(
             bootstrap_servers=BOOTSTRAP, group_id=GROUP, enable_auto_commit=False, auto_offset_reset="earliest",
             partition_assignment_strategy=[ASSIGNORS[SETTINGS.get("assignor", "range")]],
             session_timeout_ms=int(SETTINGS.get("session_ms", 6000)), heartbeat_interval_ms=500, metadata_max_age_ms=1000,
             fetch_max_wait_ms=100)
-        self.next = {}  # TopicPartition: what is to be committed
 
     def on_partitions_assigned(self, assigned):
         if assigned:
@@ -54,6 +62,8 @@ class Member(ConsumerRebalanceListener):
             say("note", "not committed:", repr(error))
 
     def run(self):
+        if self.consumer is None:
+            return
         if TOPIC.startswith("^"):
             self.consumer.subscribe(pattern=TOPIC, listener=self)
         else:
