@@ -61,12 +61,8 @@ func commit(ctx context.Context, client *kgo.Client, offsets positions) {
 		return
 	}
 	client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, response *kmsg.OffsetCommitResponse, err error) {
-		for _, topic := range response.Topics {
-			for _, p := range topic.Partitions {
-				if p.ErrorCode != 0 && err == nil {
-					err = fmt.Errorf("partition %d: %w", p.Partition, kerr.ErrorForCode(p.ErrorCode))
-				}
-			}
+		if err == nil {
+			err = refusal(response)
 		}
 		if err != nil { // a rebalance comes first; what was not committed is read again
 			say("note not committed: %v", err)
@@ -78,6 +74,18 @@ func commit(ctx context.Context, client *kgo.Client, offsets positions) {
 			}
 		}
 	})
+}
+
+// The first error of a partition.
+func refusal(response *kmsg.OffsetCommitResponse) error {
+	for _, topic := range response.Topics {
+		for _, p := range topic.Partitions {
+			if p.ErrorCode != 0 {
+				return fmt.Errorf("partition %d: %w", p.Partition, kerr.ErrorForCode(p.ErrorCode))
+			}
+		}
+	}
+	return nil
 }
 
 func member(arguments []string) {
