@@ -22,8 +22,10 @@ constexpr std::string_view kIndexSuffixes[] = {kOffsetIndexSuffix, kTimeIndexSuf
 
 // The base offset of a file of a segment with `behind` (.swap, or nothing) at the end of its name.
 std::optional<Offset> base_offset_in(std::string_view name, std::string_view behind) {
+  if (!name.ends_with(behind)) return std::nullopt;
+  name.remove_suffix(behind.size());
   for (const std::string_view suffix : kSegmentSuffixes) {
-    if (auto base_offset = parse_segment_file_name(name, std::string(suffix) + std::string(behind))) return base_offset;
+    if (auto base_offset = parse_segment_file_name(name, suffix)) return base_offset;
   }
   return std::nullopt;
 }
