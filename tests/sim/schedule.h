@@ -31,10 +31,12 @@ class Schedule {
   }
   // False: nothing is left to happen.
   bool run_next() {
-    if (events_.empty()) return false;
-    Event event = std::move(const_cast<Event&>(events_.top()));  // moved out of and popped at once
-    events_.pop();
-    now_ = event.at;
+    if (due_.empty()) return false;
+    const Due next = due_.top();
+    due_.pop();
+    Event event = std::move(events_[next.slot]);
+    free_slots_.push_back(next.slot);
+    now_ = next.at;
     ++events_run_;
     if (event.has_owner && event.owner.expired()) return true;
     event.happen();
@@ -63,22 +65,34 @@ class Schedule {
 
  private:
   struct Event {
-    Instant at;
-    std::uint64_t number = 0;
     std::weak_ptr<const void> owner;
     bool has_owner = false;
     std::function<void()> happen;
-    friend bool operator<(const Event& a, const Event& b) {  // the queue's top is the largest
+  };
+  struct Due {  // small: the queue moves it about
+    Instant at;
+    std::uint64_t number = 0;
+    std::size_t slot = 0;                                // of events_
+    friend bool operator<(const Due& a, const Due& b) {  // the queue's top is the largest
       return a.at != b.at ? a.at > b.at : a.number > b.number;
     }
   };
   void push(Duration delay, std::weak_ptr<const void> owner, bool has_owner, std::function<void()> happen) {
-    events_.push({now_ + delay, next_number_++, std::move(owner), has_owner, std::move(happen)});
+    if (free_slots_.empty()) {
+      free_slots_.push_back(events_.size());
+      events_.emplace_back();
+    }
+    const std::size_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    events_[slot] = {std::move(owner), has_owner, std::move(happen)};
+    due_.push({now_ + delay, next_number_++, slot});
   }
 
   bool verbose_;
   Instant now_{1'000'000};
-  std::priority_queue<Event> events_;
+  std::priority_queue<Due> due_;
+  std::vector<Event> events_;
+  std::vector<std::size_t> free_slots_;
   std::uint64_t next_number_ = 0;
   std::uint64_t events_run_ = 0;
   std::uint64_t hash_ = 0xCBF29CE484222325u;
