@@ -3,7 +3,8 @@
 // then in the store takes it, and has the same cluster.
 //
 // The input is that of broker_fuzz.cc: api key, version, two bytes of length (little-endian), body. The topics are
-// topic0 to topic2, as long as nobody deletes them. A world serves some inputs, each with a controller of its own.
+// topic0 to topic2, as long as nobody deletes them. A world serves many inputs; every few of them, and with the last
+// one, another controller takes over. The store is small: most of an input's time would go into its thousandth node.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "engine/base/check.h"
+#include "fuzz/history.h"
 #include "services/kafka/message_types.h"
 #include "tests/unit/support/controller_world.h"
 
@@ -23,7 +25,11 @@ using namespace tailrace;
 using namespace tailrace::zkbridge;
 
 constexpr std::size_t kRequestsMax = 16;
-constexpr int kInputsPerWorld = 16;  // one after the other; what one leaves the next one finds
+constexpr int kInputsPerWorld = 1000;  // one after the other; what one leaves the next one finds
+constexpr int kInputsPerController = 16;
+constexpr std::size_t kNodesMax = 500;          // of the store: then it is full
+constexpr std::size_t kNodesPerWorldMax = 250;  // with more a new world begins
+constexpr std::int64_t kPauseMs = 300'000;      // between two inputs
 constexpr std::int32_t kCorrelationId = 77;
 
 struct Asked {
@@ -74,22 +80,19 @@ void check_same(const Cluster& before, const Cluster& after) {
   CHECK(before.next_producer_id == after.next_producer_id);
 }
 
-}  // namespace
+// The cluster is then what the controller before knew.
+void replace_controller(World& world) {
+  const Cluster before = world.controller->cluster();
+  world.nodes_max = SIZE_MAX;  // a controller that cannot even register its broker ends
+  world.start_with_broker();
+  CHECK(world.fatal.empty() && world.refusal.empty());
+  check_same(before, world.controller->cluster());
+}
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  GTEST_FLAG_SET(break_on_failure, true);  // the world checks by its words
-  static std::unique_ptr<World> kept;
-  static int served = 0;
-  if (kept == nullptr || ++served == kInputsPerWorld) {
-    served = 0;
-    kept = std::make_unique<World>();
-    kept->start_with_broker();
-    kept->forward(creating({wish("topic0"), wish("topic1", 3), wish("topic2")}), 7);
-  }
-  World& world = *kept;
+void serve(World& world, Bytes left) {
   world.sent.clear();
-
-  Bytes left{reinterpret_cast<const std::byte*>(data), size};
+  world.notes.clear();
+  world.nodes_max = kNodesMax;
   std::vector<Asked> asked;
   while (left.size() >= 4 && asked.size() < kRequestsMax) {
     const Asked one{.key = static_cast<std::int16_t>(static_cast<std::int8_t>(left[0])),
@@ -101,21 +104,48 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         world.controller->on_forward(kBroker, asked.size(), request_of(one, left.subspan(4, length)), world.moment));
     left = left.subspan(4 + length);
   }
-  // Whatever waits, waits no longer.
+  // Whatever waits, waits no longer, and notices of changed settings grow old.
+  world.moment.wall_ms += kPauseMs;
   world.pass_time(std::chrono::hours(1000));
   CHECK(world.fatal.empty() && world.refusal.empty());
 
   std::map<std::uint64_t, int> answers;
-  for (const Sent& each : world.of_type(ControlType::forward_reply)) {
+  for (const Sent& each : world.sent) {
+    if (each.type != ControlType::forward_reply) continue;
     CHECK(each.number >= 1 && each.number <= asked.size());
     CHECK(++answers[each.number] == 1);
     check_answer(asked[each.number - 1], each.bytes);
   }
   CHECK(answers.size() == asked.size());
+}
 
-  const Cluster before = world.controller->cluster();
-  world.start_with_broker();
-  CHECK(world.fatal.empty() && world.refusal.empty());
-  check_same(before, world.controller->cluster());
+void run(fuzz::History& history, const std::uint8_t* data, std::size_t size) {
+  static std::unique_ptr<World> world;
+  static int served = 0;
+  if (world == nullptr) {
+    served = 0;
+    history.clear();
+    world = std::make_unique<World>();
+    world->start_with_broker();
+    world->forward(creating({wish("topic0"), wish("topic1", 3), wish("topic2")}), 7);
+  }
+  history.add(data, size);
+  serve(*world, {reinterpret_cast<const std::byte*>(data), size});
+  const bool is_last = ++served == kInputsPerWorld || world->tree.size() > kNodesPerWorldMax;
+  if (is_last || served % kInputsPerController == 0) replace_controller(*world);
+  if (is_last) world.reset();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static fuzz::History history;
+  static const bool is_set_up = [] {
+    GTEST_FLAG_SET(break_on_failure, true);  // the world checks by its words
+    return true;
+  }();
+  CHECK(is_set_up);
+  history.replay([](const std::uint8_t* before, std::size_t before_size) { run(history, before, before_size); });
+  run(history, data, size);
   return 0;
 }

@@ -2,6 +2,7 @@
 // what it does.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -102,6 +103,7 @@ class World {
   std::string refusal;
   bool store_held = false;
   bool store_full = false;
+  std::size_t nodes_max = SIZE_MAX;  // with so many nodes the store is full, too
   bool brokers_answer = true;
   std::int16_t broker_error = 0;  // in the broker's answers, for each partition
   Moment moment{Instant{0}, 1795957069475};
@@ -261,7 +263,9 @@ class World {
       result.tree = tree.below(get_tree->path);
       if (result.tree.empty()) result.code = StoreCode::no_node;
     } else if (const auto* multi = std::get_if<Multi>(&request.request)) {
-      if (store_full) {
+      const auto made = static_cast<std::size_t>(std::ranges::count_if(
+          multi->operations, [](const Operation& each) { return std::holds_alternative<Create>(each); }));
+      if (store_full || (made > 0 && tree.size() + made > nodes_max)) {
         result.code = StoreCode::no_space;
       } else {
         const Transaction transaction{zxid_ + 1, moment.wall_ms, session, multi->operations};
