@@ -3,7 +3,7 @@
 // the connection otherwise.
 //
 // The input is a sequence of requests: api key, version, two bytes of length (little-endian), body. The topics are
-// topic0 to topic2, their ids are 16 times the bytes 1, 2, 3. A node serves some hundred inputs, one connection each.
+// topic0 to topic2, their ids are 16 times the bytes 1, 2, 3. A node serves some thousand inputs, one connection each.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/check.h"
+#include "fuzz/history.h"
 #include "services/kafka/api_table.h"
 #include "services/kafka/codec.h"
 #include "services/kafka/message_types.h"
@@ -24,7 +25,7 @@ namespace {
 using namespace tailrace;
 using namespace tailrace::sim;
 
-constexpr int kInputsPerNode = 500;
+constexpr int kInputsPerNode = 2000;
 constexpr std::size_t kRequestsMax = 16;
 constexpr std::size_t kTopics = 3;
 constexpr std::uint64_t kEventsMax = 200'000;  // of one input: far more than any needs
@@ -241,9 +242,7 @@ void append_request(const Asked& asked, Bytes body, std::vector<std::byte>& to) 
   store_big_endian(to.data() + at, static_cast<std::uint32_t>(head.size() + body.size() - 4));
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void run(fuzz::History& history, const std::uint8_t* data, std::size_t size) {
   static std::unique_ptr<Node> node;
   static int served = 0;
   Bytes left{reinterpret_cast<const std::byte*>(data), size};
@@ -259,8 +258,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     asked.push_back(one);
     left = left.subspan(4 + length);
   }
-  if (asked.empty()) return 0;
-  if (node == nullptr || ++served % kInputsPerNode == 0) node = std::make_unique<Node>();
+  if (asked.empty()) return;
+  if (node == nullptr || ++served == kInputsPerNode) {
+    served = 0;
+    history.clear();
+    node = std::make_unique<Node>();
+  }
+  history.add(data, size);
   node->serve(std::move(bytes), std::move(asked));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static fuzz::History history;
+  history.replay([](const std::uint8_t* before, std::size_t before_size) { run(history, before, before_size); });
+  run(history, data, size);
   return 0;
 }

@@ -66,7 +66,7 @@ void use(const Log& log) {
   static_cast<void>(walked);
   const Offset start = log.log_start_offset();
   const Offset end = log.written_end();
-  const Offset step = std::max<Offset>(1, (end - start) / 50);
+  const Offset step = std::max<Offset>(1, (end - start) / 12);
   for (Offset from = start; from < end && end - from >= step; from += step) {
     const auto extent = log.plan_read(from, end, 1000, true);
     CHECK(!extent || extent->length == 0 || extent->first_batch_offset >= 0);
