@@ -440,7 +440,8 @@ Outcome<PartitionVerdicts> delete_offsets(Client& client, const std::string& gro
                                           const std::vector<PartitionKey>& partitions) {
   kafka::OffsetDeleteRequest request;
   request.group_id = group;
-  for (const PartitionKey& key : sorted(partitions)) add_partition(request, key);
+  const std::vector<PartitionKey> keys = sorted(partitions);  // the request borrows the names
+  for (const PartitionKey& key : keys) add_partition(request, key);
   PartitionVerdicts verdicts = unknown_verdicts(partitions);
   auto asked = ask_coordinator(
       client, group,
