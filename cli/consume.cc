@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/json_record.h"
+#include "cli/membership.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/reader.h"
@@ -27,6 +30,7 @@ struct ConsumeOptions {
   ClientOptions client;
   std::string topic;
   std::vector<std::int32_t> partitions;
+  std::string group;  // empty: none
   std::string from = "latest";
   std::string until;
   std::uint64_t count = 0;  // 0: no bound
@@ -106,6 +110,151 @@ class LinePrinter {
   bool timestamp_, partition_, offset_, headers_, key_, value_;
 };
 
+// Where records go, and how many there were.
+class Sink {
+ public:
+  explicit Sink(const ConsumeOptions& options) : options_(options), printer_(options) {}
+
+  // False: these were enough.
+  Outcome<bool> on_record(std::int32_t partition, const record::Record& record) {
+    printer_.print(partition, record, output_.text());
+    ++records_;
+    bytes_ += record.size_bytes;
+    if (auto flushed = output_.flush_if_large(); !flushed) return std::unexpected(flushed.error());
+    return !is_full();
+  }
+  Outcome<void> on_pause(bool is_idle) {
+    // To a terminal at once; to a pipe when there is nothing to read at the moment, so that it goes in large pieces.
+    if (is_idle || isatty(STDOUT_FILENO) == 1) {
+      if (auto flushed = output_.flush(); !flushed) return flushed;
+    }
+    if (isatty(STDOUT_FILENO) == 0) progress_.show(records_, bytes_);
+    return {};
+  }
+  Outcome<void> flush() { return output_.flush(); }
+  // The status of the command, after `ran`.
+  int finish(Outcome<void> ran) {
+    if (auto flushed = output_.flush(); !flushed && ran) ran = flushed;
+    if (isatty(STDOUT_FILENO) == 0) progress_.finish(records_, bytes_);
+    return ran ? kExitDone : fail("consume", ran.error());
+  }
+  [[nodiscard]] bool is_full() const { return options_.count != 0 && records_ >= options_.count; }
+
+ private:
+  const ConsumeOptions& options_;
+  LinePrinter printer_;
+  Output output_;
+  Progress progress_;
+  std::uint64_t records_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+// So that a member leaves its group. A second signal ends us at once, while we wait for others.
+void catch_signals() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { stop_asked = 1; };  // without SA_RESTART: waits end
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// Reads what a member was given until the group shares out anew (true), or until the end (false).
+class GroupReading {
+ public:
+  GroupReading(Membership& member, Sink& sink) : member_(member), sink_(sink) {}
+
+  // When there is nothing to read: is there, and waits for the others to leave.
+  Outcome<bool> idle() {
+    while (stop_asked == 0) {
+      auto goes_on = member_.beat();
+      if (!goes_on) return std::unexpected(goes_on.error());
+      if (!*goes_on) return true;
+      std::this_thread::sleep_for(kIdlePause);
+    }
+    return false;
+  }
+
+  Outcome<bool> run(Reader& reader) {
+    next_commit_ = Connection::Clock::now() + kCommitInterval;
+    committed_ = reader.positions();  // what was there at the start need not be committed again
+    bool is_stopped = false;          // by us: the error that run() then gives is none
+    bool is_shared_anew = false;
+    const auto on_record = [&](std::int32_t partition, const record::Record& record) {
+      return sink_.on_record(partition, record);
+    };
+    const auto on_pause = [&](bool is_idle) -> Outcome<void> {
+      if (auto paused = sink_.on_pause(is_idle); !paused) return paused;
+      auto goes_on = member_.beat();
+      if (goes_on && *goes_on && Connection::Clock::now() >= next_commit_) goes_on = commit(reader);
+      if (!goes_on) return std::unexpected(goes_on.error());
+      is_shared_anew = !*goes_on;
+      is_stopped = is_shared_anew || stop_asked != 0;
+      return is_stopped ? Outcome<void>(std::unexpected(std::string())) : Outcome<void>();
+    };
+    auto ran = reader.run(on_record, on_pause);
+    if (!ran && !is_stopped) return std::unexpected(ran.error());
+    auto done = commit(reader);
+    if (!done) return std::unexpected(done.error());
+    return is_shared_anew;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kIdlePause{200};
+  static constexpr std::chrono::milliseconds kCommitInterval{5'000};  // auto.commit.interval.ms
+
+  // What was printed is on its way to the reader of our output before it counts as read.
+  Outcome<bool> commit(const Reader& reader) {
+    next_commit_ = Connection::Clock::now() + kCommitInterval;
+    if (auto flushed = sink_.flush(); !flushed) return std::unexpected(flushed.error());
+    std::map<std::int32_t, Offset> changed = reader.positions();
+    std::erase_if(changed, [&](const auto& one) { return committed_[one.first] == one.second; });
+    auto done = member_.commit(changed);
+    if (done && *done) committed_ = reader.positions();
+    return done;
+  }
+
+  Membership& member_;
+  Sink& sink_;
+  std::map<std::int32_t, Offset> committed_;
+  Connection::Clock::time_point next_commit_{};
+};
+
+Outcome<void> read_as_member(const ConsumeOptions& options, const StartAt& start, const Reader::Limits& limits,
+                             Membership& member, Sink& sink) {
+  GroupReading reading(member, sink);
+  for (bool again = true; again && stop_asked == 0;) {
+    auto partitions = member.join();
+    if (!partitions) return std::unexpected(partitions.error());
+    Outcome<bool> read = true;
+    if (partitions->empty()) {
+      read = options.exit_at_end ? Outcome<bool>(false) : reading.idle();
+    } else {
+      auto committed = member.committed();
+      if (!committed) return std::unexpected(committed.error());
+      auto client = Client::connect(options.client);
+      if (!client) return std::unexpected(client.error());
+      Reader reader(std::move(*client), options.topic, limits);
+      if (auto started = reader.start(*partitions, start, *committed); !started) return started;
+      read = reading.run(reader);
+    }
+    if (!read) return std::unexpected(read.error());
+    again = *read;
+  }
+  return {};
+}
+
+int consume_in_group(const ConsumeOptions& options, const StartAt& start, const Reader::Limits& limits, Client client) {
+  if (auto topic = client.topic(options.topic, false); !topic) return fail("consume", topic.error());
+  Membership member(std::move(client), options.group, options.topic);
+  Sink sink(options);
+  catch_signals();
+  auto ran = read_as_member(options, start, limits, member, sink);
+  member.leave();
+  return sink.finish(std::move(ran));
+}
+
 int consume(ConsumeOptions& options) {
   if (options.until == "end") options.exit_at_end = true;
   auto start = parse_start(options.from);
@@ -114,33 +263,13 @@ int consume(ConsumeOptions& options) {
   if (!client) return fail("consume", client.error());
   Reader::Limits limits;
   limits.stop_at_end = options.exit_at_end;
+  if (!options.group.empty()) return consume_in_group(options, *start, limits, std::move(*client));
   Reader reader(std::move(*client), options.topic, limits);
   if (auto started = reader.start(options.partitions, *start); !started) return fail("consume", started.error());
-
-  Output output;
-  LinePrinter printer(options);
-  Progress progress;
-  std::uint64_t records = 0;
-  std::uint64_t bytes = 0;
-  auto on_record = [&](std::int32_t partition, const record::Record& record) -> Outcome<bool> {
-    printer.print(partition, record, output.text());
-    ++records;
-    bytes += record.size_bytes;
-    if (auto flushed = output.flush_if_large(); !flushed) return std::unexpected(flushed.error());
-    return options.count == 0 || records < options.count;
-  };
-  auto on_pause = [&](bool is_idle) -> Outcome<void> {
-    // To a terminal at once; to a pipe when there is nothing to read at the moment, so that it goes in large pieces.
-    if (is_idle || isatty(STDOUT_FILENO) == 1) {
-      if (auto flushed = output.flush(); !flushed) return flushed;
-    }
-    if (isatty(STDOUT_FILENO) == 0) progress.show(records, bytes);
-    return {};
-  };
-  auto ran = reader.run(on_record, on_pause);
-  if (auto flushed = output.flush(); !flushed && ran) ran = flushed;
-  if (isatty(STDOUT_FILENO) == 0) progress.finish(records, bytes);
-  return ran ? 0 : fail("consume", ran.error());
+  Sink sink(options);
+  return sink.finish(reader.run(
+      [&](std::int32_t partition, const record::Record& record) { return sink.on_record(partition, record); },
+      [&](bool is_idle) { return sink.on_pause(is_idle); }));
 }
 
 }  // namespace
@@ -154,6 +283,12 @@ void add_consume_command(CLI::App& app, int& exit_code) {
       ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("N")
       ->allow_extra_args(false);
+  command
+      ->add_option("-g,--group", options->group,
+                   "read as a member of this consumer group: it shares out the partitions, and goes on where it was; "
+                   "--from counts where it has not been")
+      ->type_name("GROUP")
+      ->excludes("--partition");
   command
       ->add_option("--from", options->from,
                    "earliest, latest, an offset, -N (N before the end), or @TIME (milliseconds or ISO 8601)")
@@ -178,9 +313,9 @@ void add_consume_command(CLI::App& app, int& exit_code) {
       ->type_name("TEXT");
   command->add_option("--null", options->null_text, "how null is printed")->type_name("TEXT")->capture_default_str();
   command->add_flag("--json", options->json, "a JSON object per line, as `tailrace produce --json` reads them");
-  add_examples(*command,
-               {"consume -t events --from earliest -n 10 --print key,offset", "consume -t events --from -5 -e",
-                "consume -t events --from @2026-01-02T03:04:05Z --until end --json"});
+  add_examples(*command, {"consume -t events --from earliest -n 10 --print key,offset",
+                          "consume -t events --from -5 -e", "consume -t events --group billing --from earliest",
+                          "consume -t events --from @2026-01-02T03:04:05Z --until end --json"});
   command->callback([options, &exit_code] { exit_code = consume(*options); });
 }
 

@@ -287,6 +287,16 @@ std::string describe_group_error(std::int16_t code, std::string_view message) {
   return describe_error(code, message);
 }
 
+Outcome<BrokerId> find_coordinator(Client& client, const std::string& group) {
+  BrokerId found = -1;
+  auto asked = ask_coordinator(client, group, [&](Connection&, BrokerId node, const std::vector<std::string>&) {
+    found = node;
+    return Outcome<std::vector<Verdict>>({{group, 0}});
+  });
+  if (!asked) return std::unexpected(fmt::format("group {}: {}", group, asked.error()));
+  return found;
+}
+
 bool is_consumer_group(const ListedGroup& group) {
   return group.protocol_type.empty() || group.protocol_type == kConsumers;
 }

@@ -17,6 +17,9 @@ namespace tailrace::cli {
 // What a command says for a group's error: where Kafka's word alone does not tell what to do, the sentence does.
 std::string describe_group_error(std::int16_t code, std::string_view message = {});
 
+// The group's coordinator, which the client then knows as a broker. Error: there is none for too long.
+Outcome<BrokerId> find_coordinator(Client& client, const std::string& group);
+
 struct ListedGroup {
   std::string group;
   std::string type;           // "Classic", "Consumer", ...; empty: the broker is too old to say

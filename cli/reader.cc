@@ -117,7 +117,14 @@ Outcome<std::map<std::int32_t, Offset>> Reader::list_offsets(std::int64_t timest
   return offsets;
 }
 
-Outcome<void> Reader::start(const std::vector<std::int32_t>& partitions, const StartAt& at) {
+std::map<std::int32_t, Offset> Reader::positions() const {
+  std::map<std::int32_t, Offset> all;
+  for (const Position& position : positions_) all[position.partition] = position.next;
+  return all;
+}
+
+Outcome<void> Reader::start(const std::vector<std::int32_t>& partitions, const StartAt& at,
+                            const std::map<std::int32_t, Offset>& known) {
   auto topic = client_.topic(topic_, false);
   if (!topic) return std::unexpected(topic.error());
   for (const Partition& partition : topic->partitions) {
@@ -156,6 +163,10 @@ Outcome<void> Reader::start(const std::vector<std::int32_t>& partitions, const S
       case StartAt::Kind::time:
         position.next = times[position.partition] < 0 ? end : times[position.partition];
         break;
+    }
+    if (const auto one = known.find(position.partition);
+        one != known.end() && one->second >= begin && one->second <= end) {
+      position.next = one->second;
     }
     if (position.next < begin || position.next > end) {
       return std::unexpected(fmt::format("{}-{} has the offsets {} to {}, not {}", topic_, position.partition, begin,

@@ -45,9 +45,13 @@ class Reader {
       : client_(std::move(client)), topic_(std::move(topic)), limits_(limits) {}
 
   // Looks up the partitions (all when none are named) and where to begin in each.
-  Outcome<void> start(const std::vector<std::int32_t>& partitions, const StartAt& at);
+  // An offset in `known` counts instead, as long as it is within the log.
+  Outcome<void> start(const std::vector<std::int32_t>& partitions, const StartAt& at,
+                      const std::map<std::int32_t, Offset>& known = {});
   // Reads until a record says stop, or until the end with stop_at_end.
   Outcome<void> run(const OnRecord& on_record, const OnPause& on_pause);
+  // By partition, the offset of the next record to hand over.
+  [[nodiscard]] std::map<std::int32_t, Offset> positions() const;
 
  private:
   struct Position {

@@ -177,12 +177,34 @@ refused $? "there is no group $g-none"
 verdict $? "of a group that is not there"
 t delete-offsets "$g-empty" --topic "$g-a:1" && k --describe --group "$g-empty" && t describe "$g-empty" && same 4
 verdict $? "of one partition"
+# Our own consumer is a member like others.
+consume() { timeout 60 "$TAILRACE" consume -t "$g-a" --group "$g-ours" -b "$bootstrap" "$@" > "$work/out" 2> "$work/log"; }
+consume --from earliest --until end && [ "$(sort "$work/out" | uniq -c | awk '$1 == 3' | wc -l)" -eq 30 ]
+verdict $? "consume as a member of a new group"
+consume --from earliest --until end && [ ! -s "$work/out" ] && k --describe --group "$g-ours" && t describe "$g-ours" && same 4 && [ "$(grep -c ' 30  *30  *0 ' "$work/kafka")" -eq 3 ]
+verdict $? "it goes on where it was"
+timeout 50 "$TAILRACE" consume -t "$g-a" --group "$g-ours" -b "$bootstrap" > "$work/first" 2> "$work/log" &
+first=$!
+for ((i = 0; i < 200; ++i)); do t describe "$g-ours" --members; grep -q ' 3$' "$work/out" && break; sleep 0.1; done
+timeout 50 "$TAILRACE" consume -t "$g-a" --group "$g-ours" -b "$bootstrap" > "$work/second" 2> "$work/log" &
+second=$!
+for ((i = 0; i < 200; ++i)); do t describe "$g-ours" --members; grep -q ' 1$' "$work/out" && grep -q ' 2$' "$work/out" && break; sleep 0.1; done
+grep -q ' 1$' "$work/out" && grep -q ' 2$' "$work/out"
+verdict $? "two members share the partitions"
+seq 1 90 | sed 's/.*/&:&/' | timeout 40 "$TAILRACE" produce -t "$g-a" -k : -b "$bootstrap"
+for ((i = 0; i < 200; ++i)); do [ "$(cat "$work/first" "$work/second" | wc -l)" -ge 90 ] && break; sleep 0.1; done
+kill -INT "$(pgrep -P "$second")" && wait "$second" && kill -TERM "$(pgrep -P "$first")" && wait "$first"
+verdict $? "a signal ends them well"
+[ "$(sort -n "$work/first" "$work/second" | uniq | wc -l)" -eq 90 ] && [ "$(cat "$work/first" "$work/second" | wc -l)" -eq 90 ]
+verdict $? "each record came once"
+t describe "$g-ours" --json && json "j[0]['state'] == 'Empty' and sum(o['lag'] for o in j[0]['offsets']) == 0"
+verdict $? "and they have committed and left"
 t delete "$g-classic" "$g-none" "$g-lagging"
 refused $? "$g-classic: the group has active members" && grep -q "$g-none: there is no such group" "$work/log" && grep -q "Deleted group $g-lagging" "$work/out"
 verdict $? "delete says what became of each group"
 end_members
 verdict $? "the members leave"
-t delete "$g-classic" "$g-static" "$g-consumer" "$g-rebalancing" "$g-simple" "$g-empty" "$g-fresh"
+t delete "$g-classic" "$g-static" "$g-consumer" "$g-rebalancing" "$g-simple" "$g-empty" "$g-fresh" "$g-ours"
 verdict $? "and then their groups can be deleted"
 k --list && t list --json && json "not [x for x in j if x['group'].startswith('$g')]" && ! grep -q "^$g" "$work/kafka"
 verdict $? "nothing is left"

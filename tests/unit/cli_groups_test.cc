@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/groups.h"
+#include "cli/membership.h"
 #include "cli/reset_plan.h"
 #include "cli/text.h"
 
@@ -146,6 +147,31 @@ TEST(LagRows, ALagNeedsBothEnds) {
 TEST(Assignment, IsWrittenByTopic) {
   EXPECT_EQ(assignment_text({}), "-");
   EXPECT_EQ(assignment_text({{"a", 0}, {"a", 1}, {"b", 3}}), "a:0,1;b:3");
+}
+
+std::string assigned(std::vector<Subscriber> subscribers, const std::map<std::string, std::int32_t>& partitions) {
+  std::string out;
+  for (const auto& [member, keys] : assign_ranges(std::move(subscribers), partitions)) {
+    out += fmt::format("{}={} ", member, assignment_text(keys));
+  }
+  return out;
+}
+
+TEST(RangeAssignor, GivesNeighboursOfEachTopicInTheOrderOfMembers) {
+  EXPECT_EQ(assigned({{"m2", {}, {"a", "b"}}, {"m1", {}, {"a", "b"}}}, {{"a", 3}, {"b", 2}}),
+            "m1=a:0,1;b:0 m2=a:2;b:1 ");
+  EXPECT_EQ(assigned({{"m1", {}, {"a"}}, {"m2", {}, {"a"}}, {"m3", {}, {"a"}}}, {{"a", 2}}), "m1=a:0 m2=a:1 m3=- ");
+  EXPECT_EQ(assigned({{"m1", {}, {"a"}}, {"m2", {}, {"b"}}}, {{"a", 1}, {"b", 4}}), "m1=a:0 m2=b:0,1,2,3 ");
+}
+
+TEST(RangeAssignor, StaticMembersComeFirstInTheOrderOfTheirNames) {
+  EXPECT_EQ(assigned({{"m1", {}, {"a"}}, {"m2", "y", {"a"}}, {"m3", "x", {"a"}}}, {{"a", 4}}),
+            "m1=a:3 m2=a:2 m3=a:0,1 ");
+}
+
+TEST(RangeAssignor, ATopicThatIsNotThereGivesNothing) {
+  EXPECT_EQ(assigned({{"m1", {}, {"a", "gone"}}}, {{"a", 1}}), "m1=a:0 ");
+  EXPECT_EQ(assigned({}, {{"a", 1}}), "");
 }
 
 TEST(GroupErrors, SayWhatToDo) {
