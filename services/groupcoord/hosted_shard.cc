@@ -27,7 +27,9 @@ Moment HostedShard::moment() const { return {around_.io.now(), around_.io.wall_c
 
 void HostedShard::use_image(std::shared_ptr<const node::MetadataImage> image) {
   image_ = std::move(image);
-  if (shard_ != nullptr && is_loaded_) carry_out(shard_->on_image(image_, moment()));
+  if (shard_ == nullptr) return;
+  Effects effects = shard_->on_image(image_, moment());
+  if (is_loaded_) carry_out(std::move(effects));  // while it is loaded it decides nothing
 }
 
 void HostedShard::carry_out(Effects effects) {
