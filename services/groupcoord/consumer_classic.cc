@@ -184,7 +184,6 @@ void ConsumerGroup::classic_heartbeat(const Call& call, const kafka::HeartbeatRe
   if (error != ErrorCode::NONE) return answer_heartbeat(call, error, effects);
   set_timer(Timer::session, member->id, std::chrono::milliseconds(member->classic->session_timeout_ms), moment);
   // When there is nobody else any more, who would notice? Kafka waits for the next JoinGroup.
-  if (seen_image_ != context_.image) on_image();
   update_epoch(false, moment, effects);
   update_target(moment, effects);
   const bool must_join = member->epoch < target_.epoch || member->state == MemberState::unrevoked_partitions ||

@@ -7,6 +7,7 @@
 
 #include "services/groupcoord/classic_notes.h"
 #include "services/groupcoord/consumer_records.h"
+#include "services/groupcoord/image_change.h"
 #include "services/groupcoord/settings.h"
 #include "services/node/metadata_image.h"
 
@@ -14,8 +15,7 @@ namespace tailrace::groupcoord {
 
 using kafka::ErrorCode;
 
-ConsumerGroup::ConsumerGroup(Context& context, std::string id)
-    : Group(context, std::move(id)), seen_image_(context.image) {}
+ConsumerGroup::ConsumerGroup(Context& context, std::string id) : Group(context, std::move(id)) {}
 
 ConsumerGroup::~ConsumerGroup() = default;
 
@@ -30,24 +30,16 @@ void ConsumerGroup::on_loaded(const Moment& moment) {
   }
 }
 
-// Topics that did not change are the same objects in both images.
-void ConsumerGroup::on_image() {
-  const std::shared_ptr<const node::MetadataImage> before = std::exchange(seen_image_, context_.image);
-  const auto& now = *context_.image;
-  if (metadata_fresh_until_) {
-    const bool is_same = std::ranges::all_of(subscriptions_.topics(), [&](const auto& topic) {
-      return before->find(std::string_view(topic.first)) == now.find(std::string_view(topic.first));
-    });
-    // Racks of brokers are part of what a topic is, here.
-    if (!is_same || before->brokers().size() != now.brokers().size() ||
-        !std::ranges::equal(before->brokers(), now.brokers(), {}, &node::BrokerImage::rack, &node::BrokerImage::rack)) {
-      metadata_fresh_until_.reset();
-    }
-  }
-  if (!has_new_topics_ && !subscriptions_.regexes().empty()) {
-    has_new_topics_ = std::ranges::any_of(
-        now.topics(), [&](const auto& topic) { return before->find(std::string_view(topic.first)) == nullptr; });
-  }
+void ConsumerGroup::on_image(const ImageChange& change) {
+  has_new_topics_ |= change.has_new_topics;
+  const auto& subscribed = subscriptions_.topics();
+  const bool has_changed =
+      change.topics.size() < subscribed.size()
+          ? std::ranges::any_of(
+                change.topics, [&](auto name) { return subscribed.contains(name); })
+          : std::ranges::any_of(
+                subscribed, [&](const auto& topic) { return std::ranges::binary_search(change.topics, topic.first); });
+  if (has_changed || change.have_racks_changed) metadata_fresh_until_.reset();
 }
 
 void ConsumerGroup::on_time(const Moment& moment, Effects& effects) {

@@ -50,6 +50,7 @@ struct SyncGroupRequest;
 namespace tailrace::groupcoord {
 
 class ClassicGroup;
+struct ImageChange;
 
 class ConsumerGroup final : public Group {
  public:
@@ -97,7 +98,7 @@ class ConsumerGroup final : public Group {
   // -- The world --
 
   // The context's image was replaced. What follows from that is seen at the next heartbeat.
-  void on_image();
+  void on_image(const ImageChange& change);
 
   // -- Reading --
 
@@ -224,7 +225,6 @@ class ConsumerGroup final : public Group {
   Deadlines<TimerKey> timers_;
   std::optional<Instant> metadata_fresh_until_;  // then the hash is computed again; nullopt: it has to be
   bool has_new_topics_ = true;                   // that the regular expressions were not matched with
-  std::shared_ptr<const node::MetadataImage> seen_image_;
   std::unique_ptr<Group> successor_;
 };
 

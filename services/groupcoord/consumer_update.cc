@@ -30,7 +30,6 @@ std::string random_member_id(const Chance& chance) {
 }
 
 void ConsumerGroup::begin(Update& update) {
-  if (seen_image_ != context_.image) on_image();
   const ConsumerMember* known = find(update.member.id);
   update.is_new = known == nullptr;
   if (known != nullptr) update.member = *known;

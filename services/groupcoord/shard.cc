@@ -8,6 +8,7 @@
 #include "services/groupcoord/consumer_group.h"
 #include "services/groupcoord/consumer_records.h"
 #include "services/groupcoord/conversion.h"
+#include "services/groupcoord/image_change.h"
 #include "services/groupcoord/settings.h"
 #include "services/kafka/group_record.h"
 #include "services/kafka/messages/consumer_group_heartbeat.h"
@@ -418,8 +419,9 @@ void Shard::expire_some(const Moment& moment, Effects& effects) {
 Effects Shard::on_image(std::shared_ptr<const node::MetadataImage> image, const Moment& /*moment*/) {
   Effects effects;
   const std::shared_ptr<const node::MetadataImage> before = std::exchange(context_.image, std::move(image));
+  const ImageChange change = ImageChange::between(*before, *context_.image);
   for (const auto& [id, group] : groups_) {
-    if (group->type() == GroupType::consumer) static_cast<ConsumerGroup&>(*group).on_image();
+    if (group->type() == GroupType::consumer) static_cast<ConsumerGroup&>(*group).on_image(change);
   }
   note_deleted_topics(*before, *context_.image);
   forget_deleted_topics(effects);

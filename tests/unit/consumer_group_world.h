@@ -13,6 +13,7 @@
 
 #include "services/groupcoord/consumer_group.h"
 #include "services/groupcoord/effects.h"
+#include "services/groupcoord/image_change.h"
 #include "services/groupcoord/settings.h"
 #include "services/kafka/messages/consumer_group_heartbeat.h"
 #include "services/kafka/messages/update_metadata.h"
@@ -40,6 +41,12 @@ struct World {
   void pass(std::int64_t milliseconds) {
     moment.now = moment.now + std::chrono::milliseconds(milliseconds);
     moment.wall_ms += milliseconds;
+  }
+
+  // What was done to topics since the last time.
+  void tell(ConsumerGroup& group) {
+    group.on_image(ImageChange::between(*told, *context.image));
+    told = context.image;
   }
 
   // The group as a restart would find it.
@@ -72,6 +79,7 @@ struct World {
   Moment moment{Instant{1'000'000'000}, 1'700'000'000'000};
   std::map<std::string, Uuid> topic_ids;
   std::vector<Record> log;
+  std::shared_ptr<const node::MetadataImage> told = node::MetadataImage::empty();  // what groups know
 
  private:
   void send(const std::string& name, const Uuid& id, std::int32_t partitions, std::int32_t leader) {

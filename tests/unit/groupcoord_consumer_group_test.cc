@@ -24,6 +24,7 @@ class ConsumerGroupTest : public ::testing::Test {
     world_.set_topic("events", 2);
     orders_ = world_.id("orders");
     events_ = world_.id("events");
+    image();
   }
 
   void keep(Effects& effects) {
@@ -41,7 +42,7 @@ class ConsumerGroupTest : public ::testing::Test {
     keep(effects);
     return answer;
   }
-  void image() { group_.on_image(); }
+  void image() { world_.tell(group_); }
   void on_time() {
     Effects effects;
     group_.on_time(world_.moment, effects);

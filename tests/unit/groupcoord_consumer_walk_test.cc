@@ -61,6 +61,7 @@ class Walk {
     world_.random.seed(seed);
     for (const char* name : {"a1", "a2", "b1"}) world_.set_topic(name, 1 + below(6));
     group_ = std::make_unique<ConsumerGroup>(world_.context, "g");
+    world_.tell(*group_);
   }
 
   void step() {
@@ -413,7 +414,7 @@ class Walk {
     } else {
       world_.set_topic(name, static_cast<std::int32_t>(topic->partitions.size()) + 1);
     }
-    if (below(2) == 0) group_->on_image();
+    world_.tell(*group_);
   }
 
   void restart() {

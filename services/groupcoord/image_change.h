@@ -1,0 +1,23 @@
+// ImageChange: what differs between two images of the cluster as far as consumer groups care. It is made once for all
+// groups of a shard: images change often, and most changes concern few of them. PURE.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace tailrace::node {
+class MetadataImage;
+}
+
+namespace tailrace::groupcoord {
+
+// Borrows from both images.
+struct ImageChange {
+  std::vector<std::string_view> topics;  // that came, went or are not quite the same, in order of name
+  bool has_new_topics = false;
+  bool have_racks_changed = false;  // of brokers, which are part of what a topic is to a group
+
+  static ImageChange between(const node::MetadataImage& before, const node::MetadataImage& now);
+};
+
+}  // namespace tailrace::groupcoord
