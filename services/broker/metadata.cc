@@ -46,6 +46,13 @@ MetadataResponse::MetadataResponseTopic describe(const node::TopicImage& topic, 
   return out;
 }
 
+// Whether topics are asked for by their id: one id is enough, and then names do not count. Java's client leaves the
+// name empty beside an id, others leave it out.
+bool is_by_id(const MetadataRequest& message) {
+  return message.topics && std::any_of(message.topics->begin(), message.topics->end(),
+                                       [](const auto& t) { return !t.topic_id.is_zero(); });
+}
+
 }  // namespace
 
 // Topics that are being made for a metadata request, and what became of each.
@@ -56,7 +63,7 @@ struct Metadata::Creation {
 };
 
 bool Metadata::creates_topics(const MetadataRequest& message) const {
-  return message.topics && message.allow_auto_topic_creation &&
+  return message.topics && !is_by_id(message) && message.allow_auto_topic_creation &&
          node::broker_value(node_.broker_configs(), "auto.create.topics.enable") == "true";
 }
 
@@ -130,16 +137,19 @@ void Metadata::answer(Request& request, const MetadataRequest& message, const Cr
     }
     return request.respond(response);
   }
-  std::set<std::pair<std::string_view, Uuid>> answered;  // one that is named twice has one answer
+  const bool all_by_id = version >= 12 && is_by_id(message);  // ids came with version 10, and count since 12
+  std::set<std::pair<std::string_view, Uuid>> answered;       // one that is named twice has one answer
   for (const auto& asked : *message.topics) {
-    const bool by_id = !asked.name.has_value();
-    if (!answered.emplace(asked.name.value_or(""), asked.topic_id).second) continue;
+    if (all_by_id && asked.topic_id.is_zero()) continue;
+    const bool by_id = all_by_id || !asked.name.has_value();
+    if (!answered.emplace(by_id ? "" : *asked.name, asked.topic_id).second) continue;
     const node::TopicImage* const topic = by_id ? image.find(asked.topic_id) : image.find(*asked.name);
     if (topic != nullptr) {
       response.topics.push_back(describe(*topic, reachable, message, version));
       continue;
     }
-    MetadataResponse::MetadataResponseTopic missing{.name = asked.name, .topic_id = asked.topic_id};
+    MetadataResponse::MetadataResponseTopic missing{.topic_id = asked.topic_id};
+    if (!by_id) missing.name = asked.name;
     ErrorCode error = by_id ? ErrorCode::UNKNOWN_TOPIC_ID : ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
     if (!by_id && !is_valid_topic_name(*asked.name)) error = ErrorCode::INVALID_TOPIC_EXCEPTION;
     if (creation != nullptr && error == ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) {
