@@ -61,6 +61,21 @@ TEST_F(DescribeTopics, TellsWhatMetadataTellsAndWhoMightLead) {
   EXPECT_FALSE(answer->next_cursor);
 }
 
+TEST_F(DescribeTopics, OneIdIsEnoughThatMetadataAsksByIdAlone) {
+  const Uuid nobodys{.bytes = {9}};
+  const kafka::MetadataRequest request{
+      .topics = {
+          {{.topic_id = a_id_, .name = ""}, {.topic_id = nobodys}, {.topic_id = a_id_, .name = b_}, {.name = b_}}}};
+  const auto answer = client.call<kafka::MetadataResponse>(request, 13);
+  ASSERT_EQ(answer->topics.size(), 2u);
+  EXPECT_EQ(answer->topics[0].error_code, 0);
+  EXPECT_EQ(answer->topics[0].name, a_);
+  EXPECT_EQ(answer->topics[0].topic_id, a_id_);
+  EXPECT_EQ(static_cast<ErrorCode>(answer->topics[1].error_code), ErrorCode::UNKNOWN_TOPIC_ID);
+  EXPECT_FALSE(answer->topics[1].name);
+  EXPECT_EQ(answer->topics[1].topic_id, nobodys);
+}
+
 TEST_F(DescribeTopics, ComeInTheirOrderEachOnceAndUnknownOnesWithTheirError) {
   const auto answer = ask({b_, "nobody made this", "nobody-made-this", a_, a_, ".."});
   ASSERT_EQ(answer->topics.size(), 5u);
