@@ -10,7 +10,7 @@ import threading
 import time
 
 import judge
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIMIT_S = 90  # far more than anything takes; a machine may be busy
@@ -60,11 +60,22 @@ class Load(threading.Thread):
             key = f"{message.topic()}:{message.partition()}"
             self.ends[key] = max(self.ends.get(key, 0), message.offset() + 1)
 
+    def write(self, number):
+        """False: the producer has not heard of the partition yet, which was added just now."""
+        try:
+            self.producer.produce(self.topic, b"%d" % number, partition=number % self.partitions, on_delivery=self.on_delivery)
+        except KafkaException as exception:
+            if exception.args[0].code() == KafkaError._UNKNOWN_PARTITION:
+                return False
+            raise
+        return True
+
     def run(self):
         number = 0
         while not self.done.wait(0.2):
             for _ in range(RECORDS_PER_S // 5):
-                self.producer.produce(self.topic, b"%d" % number, partition=number % self.partitions, on_delivery=self.on_delivery)
+                if not self.write(number):
+                    break
                 number += 1
             self.producer.poll(0)
         self.producer.flush(LIMIT_S)
