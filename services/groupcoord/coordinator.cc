@@ -65,28 +65,36 @@ void Coordinator::use_image(std::shared_ptr<const node::MetadataImage> image, Br
   for (const auto& [index, shard] : hosted_) shard->use_image(image_);
 }
 
-ErrorCode Coordinator::find(std::string_view group, HostedShard*& shard) {
-  if (image_ == nullptr) return ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
-  if (partitions_ == 0) return ErrorCode::COORDINATOR_NOT_AVAILABLE;
+std::expected<HostedShard*, ErrorCode> Coordinator::find(std::string_view group) {
+  if (image_ == nullptr) return std::unexpected(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+  if (partitions_ == 0) return std::unexpected(ErrorCode::COORDINATOR_NOT_AVAILABLE);
   const auto found = hosted_.find(node::offsets_partition_of(group, partitions_));
-  if (found == hosted_.end()) return ErrorCode::NOT_COORDINATOR;
-  if (found->second->shard() == nullptr) return ErrorCode::COORDINATOR_LOAD_IN_PROGRESS;
-  shard = found->second.get();
-  return ErrorCode::NONE;
+  if (found == hosted_.end()) return std::unexpected(ErrorCode::NOT_COORDINATOR);
+  if (found->second->shard() == nullptr) return std::unexpected(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+  return found->second.get();
 }
 
 // -- Requests ------------------------------------------------------------------------------------------------------
+
+// While a group is loaded its members live on (GroupCoordinatorService.heartbeat).
+void Coordinator::refuse(const Call& call, ErrorCode error) {
+  if (call.api_key != kafka::api_key::kHeartbeat || error != ErrorCode::COORDINATOR_LOAD_IN_PROGRESS) {
+    return answerer_.fail(call.token, error);
+  }
+  kafka::Buffer response;
+  kafka::encode(kafka::HeartbeatResponse{}, call.api_version, response);
+  answerer_.answer(call.token, response.bytes());
+}
 
 // A request about one group, which its shard answers.
 template <class Request, class Serve>
 void Coordinator::serve_one(const Call& call, Bytes body, Serve serve) {
   const Result<Request> request = kafka::decode<Request>(body, call.api_version);
   if (!request) return answerer_.refuse(call.token);
-  HostedShard* hosted = nullptr;
-  const ErrorCode error = find(request->group_id, hosted);
-  if (error != ErrorCode::NONE) return answerer_.fail(call.token, error);
-  open_[call.token].partition = hosted->partition();
-  hosted->carry_out(serve(*hosted->shard(), *request));
+  const auto hosted = find(request->group_id);
+  if (!hosted) return refuse(call, hosted.error());
+  open_[call.token].partition = (*hosted)->partition();
+  (*hosted)->carry_out(serve(*(*hosted)->shard(), *request));
 }
 
 bool Coordinator::serve(const Call& call, const Client& client, Bytes body) {
@@ -101,7 +109,8 @@ bool Coordinator::serve(const Call& call, const Client& client, Bytes body) {
           call, body, [&](Shard& shard, const auto& request) { return shard.sync(call, request, now); });
       return true;
     case kafka::api_key::kHeartbeat:
-      heartbeat(call, body);
+      serve_one<kafka::HeartbeatRequest>(
+          call, body, [&](Shard& shard, const auto& request) { return shard.heartbeat(call, request, now); });
       return true;
     case kafka::api_key::kLeaveGroup:
       serve_one<kafka::LeaveGroupRequest>(
@@ -140,22 +149,6 @@ bool Coordinator::serve(const Call& call, const Client& client, Bytes body) {
   }
 }
 
-// While the group is loaded its members live on (GroupCoordinatorService.heartbeat).
-void Coordinator::heartbeat(const Call& call, Bytes body) {
-  const auto request = kafka::decode<kafka::HeartbeatRequest>(body, call.api_version);
-  if (!request) return answerer_.refuse(call.token);
-  HostedShard* hosted = nullptr;
-  const ErrorCode error = find(request->group_id, hosted);
-  if (error == ErrorCode::COORDINATOR_LOAD_IN_PROGRESS) {
-    kafka::Buffer response;
-    kafka::encode(kafka::HeartbeatResponse{}, call.api_version, response);
-    return answerer_.answer(call.token, response.bytes());
-  }
-  if (error != ErrorCode::NONE) return answerer_.fail(call.token, error);
-  open_[call.token].partition = hosted->partition();
-  hosted->carry_out(hosted->shard()->heartbeat(call, *request, moment()));
-}
-
 // -- Answers -------------------------------------------------------------------------------------------------------
 
 void Coordinator::on_reply(Reply reply) {
@@ -184,21 +177,15 @@ void Coordinator::on_lost(std::int32_t partition, std::vector<Reply> unsent) {
 // -- The loop ------------------------------------------------------------------------------------------------------
 
 void Coordinator::work() {
-  for (const auto& [index, shard] : hosted_) {
-    const std::optional<Instant> due = shard->next_deadline();
-    if (due && *due <= io_.now()) shard->on_time();
-    shard->work();
-  }
-  std::erase_if(ended_, [](const auto& shard) { return !shard->is_busy(); });
-  set_timer();
-}
-
-void Coordinator::set_timer() {
   std::optional<Instant> first;
   for (const auto& [index, shard] : hosted_) {
-    const std::optional<Instant> due = shard->next_deadline();
+    std::optional<Instant> due = shard->next_deadline();
+    if (due && *due <= io_.now()) shard->on_time();
+    shard->work();
+    due = shard->next_deadline();
     if (due && (!first || *due < *first)) first = due;
   }
+  std::erase_if(ended_, [](const auto& shard) { return !shard->is_busy(); });
   if (first) {
     io_.arm(due_, *first);
   } else {

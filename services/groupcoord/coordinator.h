@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,8 +58,9 @@ class Coordinator final : public HostedShard::Owner {
   // The shards that a joint answer waits for, and what each is to do before.
   using Shares = std::map<HostedShard*, Effects>;
 
-  // What a request about this group hears before its shard is asked; NONE: `shard` is there.
-  kafka::ErrorCode find(std::string_view group, HostedShard*& shard);
+  // The shard of a group, loaded; or what a request about the group hears instead.
+  std::expected<HostedShard*, kafka::ErrorCode> find(std::string_view group);
+  void refuse(const Call& call, kafka::ErrorCode error);
   template <class Request, class Serve>
   void serve_one(const Call& call, Bytes body, Serve serve);
   // The answer goes when all these shards have done theirs.
@@ -67,7 +69,6 @@ class Coordinator final : public HostedShard::Owner {
   template <class Request>
   std::optional<Request> decode(const Call& call, Bytes body);
 
-  void heartbeat(const Call& call, Bytes body);
   void offset_fetch(const Call& call, Bytes body);
   void describe_groups(const Call& call, Bytes body);
   void consumer_group_describe(const Call& call, Bytes body);
@@ -76,7 +77,6 @@ class Coordinator final : public HostedShard::Owner {
 
   [[nodiscard]] Moment moment() const;
   void on_due() {}  // the turn that follows acts
-  void set_timer();
 
   io::Io& io_;
   api::Client& engine_;

@@ -39,14 +39,13 @@ void Coordinator::offset_fetch(const Call& call, Bytes body) {
   std::vector<FetchedGroup> fetched;
   const std::vector<WantedOffsets> wanted = wanted_offsets(*request, call.api_version);
   for (const WantedOffsets& group : wanted) {
-    HostedShard* hosted = nullptr;
-    const ErrorCode error = find(group.group_id, hosted);
-    if (error != ErrorCode::NONE) {
-      fetched.push_back(refuse_fetch(group, error, call.api_version));
+    const auto hosted = find(group.group_id);
+    if (!hosted) {
+      fetched.push_back(refuse_fetch(group, hosted.error(), call.api_version));
       continue;
     }
-    shares[hosted];
-    fetched.push_back(fetch_offsets(*hosted->shard(), group, request->require_stable, call.api_version, room));
+    shares[*hosted];
+    fetched.push_back(fetch_offsets(*(*hosted)->shard(), group, request->require_stable, call.api_version, room));
   }
   finish(call, fetch_response(std::move(fetched), call.api_version), std::move(shares));
 }
@@ -58,15 +57,14 @@ void Coordinator::describe_groups(const Call& call, Bytes body) {
   AnswerRoom room;
   kafka::DescribeGroupsResponse response;
   for (const std::string_view group : request->groups) {
-    HostedShard* hosted = nullptr;
-    const ErrorCode error = find(group, hosted);
-    if (error != ErrorCode::NONE) {
-      response.groups.push_back({.error_code = kafka::wire(error), .group_id = group});
+    const auto hosted = find(group);
+    if (!hosted) {
+      response.groups.push_back({.error_code = kafka::wire(hosted.error()), .group_id = group});
       continue;
     }
-    shares[hosted];
+    shares[*hosted];
     response.groups.push_back(
-        describe_group(*hosted->shard(), group, request->include_authorized_operations, call.api_version, room));
+        describe_group(*(*hosted)->shard(), group, request->include_authorized_operations, call.api_version, room));
   }
   finish(call, response, std::move(shares));
 }
@@ -78,15 +76,14 @@ void Coordinator::consumer_group_describe(const Call& call, Bytes body) {
   AnswerRoom room;
   kafka::ConsumerGroupDescribeResponse response;
   for (const std::string_view group : request->group_ids) {
-    HostedShard* hosted = nullptr;
-    const ErrorCode error = find(group, hosted);
-    if (error != ErrorCode::NONE) {
-      response.groups.push_back({.error_code = kafka::wire(error), .group_id = group});
+    const auto hosted = find(group);
+    if (!hosted) {
+      response.groups.push_back({.error_code = kafka::wire(hosted.error()), .group_id = group});
       continue;
     }
-    shares[hosted];
+    shares[*hosted];
     response.groups.push_back(
-        describe_consumer_group(*hosted->shard(), group, request->include_authorized_operations, room));
+        describe_consumer_group(*(*hosted)->shard(), group, request->include_authorized_operations, room));
   }
   finish(call, response, std::move(shares));
 }
@@ -99,11 +96,9 @@ void Coordinator::delete_groups(const Call& call, Bytes body) {
   std::set<std::string_view> named;
   for (const std::string_view group : request->groups_names) {
     if (!named.insert(group).second) continue;
-    HostedShard* hosted = nullptr;
-    const ErrorCode error = find(group, hosted);
-    response.results.push_back(error == ErrorCode::NONE
-                                   ? delete_group(*hosted->shard(), group, shares[hosted])
-                                   : DeletedGroup{.group_id = group, .error_code = kafka::wire(error)});
+    const auto hosted = find(group);
+    response.results.push_back(hosted ? delete_group(*(*hosted)->shard(), group, shares[*hosted])
+                                      : DeletedGroup{.group_id = group, .error_code = kafka::wire(hosted.error())});
   }
   finish(call, response, std::move(shares));
 }
