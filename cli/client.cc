@@ -4,9 +4,7 @@
 #include <optional>
 #include <thread>
 
-#include <CLI/CLI.hpp>
-
-#include "cli/help.h"
+#include "cli/command.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/metadata.h"
 
@@ -51,24 +49,22 @@ Outcome<std::vector<HostPort>> parse_bootstrap(std::string_view text) {
 
 }  // namespace
 
-void add_client_options(CLI::App& command, ClientOptions& options) {
+void add_client_options(Command command, ClientOptions& options) {
   command.add_option("-b,--bootstrap-server", options.bootstrap, "a broker of the cluster, or several with commas")
-      ->type_name("HOST:PORT")
-      ->check(CLI::Validator(
-          [](std::string& text) {
-            auto parsed = parse_bootstrap(text);
-            return parsed ? std::string() : parsed.error();
-          },
-          ""))
-      ->group(kCommonGroup)
-      ->capture_default_str();
+      .type_name("HOST:PORT")
+      .check([](const std::string& text) {
+        auto parsed = parse_bootstrap(text);
+        return parsed ? std::string() : parsed.error();
+      })
+      .group(kCommonGroup)
+      .capture_default_str();
   command
       .add_option_function<double>(
           "--timeout", [&options](double seconds) { options.timeout_ms = static_cast<std::int64_t>(seconds * 1000); },
           "how long to wait for an answer, and to try again what fails for a time (default: 30)")
-      ->check(CLI::Range(0.001, 86400.0).description(""))
-      ->type_name("SECONDS")
-      ->group(kCommonGroup);
+      .in_range(0.001, 86400.0)
+      .type_name("SECONDS")
+      .group(kCommonGroup);
 }
 
 Outcome<Client> Client::connect(const ClientOptions& options) {

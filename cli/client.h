@@ -15,11 +15,9 @@
 #include "engine/base/types.h"
 #include "services/kafka/codec.h"
 
-namespace CLI {
-class App;
-}
-
 namespace tailrace::cli {
+
+class Command;
 
 struct ClientOptions {
   std::string bootstrap = "127.0.0.1:9092";  // one or several, with commas
@@ -27,7 +25,7 @@ struct ClientOptions {
 };
 
 // Adds --bootstrap-server and --timeout.
-void add_client_options(CLI::App& command, ClientOptions& options);
+void add_client_options(Command command, ClientOptions& options);
 
 // A decoded response with the frame that it borrows from.
 template <class M>

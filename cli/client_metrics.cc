@@ -151,42 +151,42 @@ int remove(const MetricsOptions& options) {
 
 }  // namespace
 
-void add_client_metrics_command(CLI::App& app, int& exit_code) {
+void add_client_metrics_command(Command app, int& exit_code) {
   auto options = std::make_shared<MetricsOptions>();
-  CLI::App* group =
+  const Command group =
       add_group(app, "client-metrics", "List, describe, alter and delete subscriptions to metrics of clients");
-  const auto add_name = [&](CLI::App* command) {
-    return command->add_option("NAME,--name", options->name, "the subscription")->type_name("NAME");
+  const auto add_name = [&](Command command) {
+    return command.add_option("NAME,--name", options->name, "the subscription").type_name("NAME");
   };
-  CLI::App* command = add_command(*group, "list", "Print the names of all subscriptions", options, exit_code, list);
-  add_examples(*command, {"client-metrics list"});
+  Command command = add_command(group, "list", "Print the names of all subscriptions", options, exit_code, list);
+  add_examples(command, {"client-metrics list"});
 
-  command = add_command(*group, "describe", "Show subscriptions", options, exit_code, describe);
-  add_name(command)->description("the subscription (default: all)");
-  add_examples(*command, {"client-metrics describe"});
+  command = add_command(group, "describe", "Show subscriptions", options, exit_code, describe);
+  add_name(command).description("the subscription (default: all)");
+  add_examples(command, {"client-metrics describe"});
 
-  command = add_command(*group, "alter", "Make or change a subscription", options, exit_code, alter);
-  CLI::Option* name = add_name(command);
-  command->add_flag("--generate-name", options->generate_name, "make up a name")->excludes(name);
-  command->add_option("--interval", options->interval, "how often clients push, in ms; empty: the default again")
-      ->type_name("MS");
-  command->add_option("--metrics", options->metrics, "prefixes of names of metrics, with commas; empty: none")
-      ->type_name("M1,M2");
+  command = add_command(group, "alter", "Make or change a subscription", options, exit_code, alter);
+  const Option name = add_name(command);
+  command.add_flag("--generate-name", options->generate_name, "make up a name").excludes(name);
+  command.add_option("--interval", options->interval, "how often clients push, in ms; empty: the default again")
+      .type_name("MS");
+  command.add_option("--metrics", options->metrics, "prefixes of names of metrics, with commas; empty: none")
+      .type_name("M1,M2");
   command
-      ->add_option("--match", options->match,
-                   fmt::format("which clients: selectors and regular expressions; selectors are {}; empty: all",
-                               fmt::join(kSelectors.begin(), kSelectors.end(), ", ")))
-      ->type_name("K1=V1,K2=V2");
-  command->callback([options, &exit_code] {
-    if (options->name.empty() && !options->generate_name) throw CLI::RequiredError("NAME or --generate-name");
+      .add_option("--match", options->match,
+                  fmt::format("which clients: selectors and regular expressions; selectors are {}; empty: all",
+                              fmt::join(kSelectors.begin(), kSelectors.end(), ", ")))
+      .type_name("K1=V1,K2=V2");
+  command.callback([options, &exit_code] {
+    if (options->name.empty() && !options->generate_name) refuse_without("NAME or --generate-name");
     exit_code = alter(*options);
   });
-  add_examples(*command, {"client-metrics alter slow --metrics org.apache.kafka.producer. --interval 30000",
-                          "client-metrics alter slow --match client_id=app.*"});
+  add_examples(command, {"client-metrics alter slow --metrics org.apache.kafka.producer. --interval 30000",
+                         "client-metrics alter slow --match client_id=app.*"});
 
-  command = add_command(*group, "delete", "Delete a subscription", options, exit_code, remove);
-  add_name(command)->required();
-  add_examples(*command, {"client-metrics delete slow"});
+  command = add_command(group, "delete", "Delete a subscription", options, exit_code, remove);
+  add_name(command).required();
+  add_examples(command, {"client-metrics delete slow"});
 }
 
 }  // namespace tailrace::cli

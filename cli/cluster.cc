@@ -173,26 +173,26 @@ int api_versions(const ClusterOptions& options) {
 
 }  // namespace
 
-void add_cluster_command(CLI::App& app, int& exit_code) {
+void add_cluster_command(Command app, int& exit_code) {
   auto options = std::make_shared<ClusterOptions>();
-  CLI::App* group = add_group(app, "cluster", "Show the cluster and its brokers");
-  CLI::App* command = add_command(*group, "describe", "Show the cluster's id, its brokers and what it has", options,
-                                  exit_code, describe);
-  add_examples(*command, {"cluster describe"});
-  command = add_command(*group, "cluster-id", "Print the cluster's id", options, exit_code, cluster_id);
-  add_examples(*command, {"cluster cluster-id"});
-  command = add_command(*group, "list-endpoints", "Show the brokers", options, exit_code, list_endpoints);
-  command->alias("brokers");
-  command->add_flag("--include-fenced-brokers", options->include_fenced, "also those that are not in service");
-  add_examples(*command, {"cluster list-endpoints", "cluster brokers --json"});
+  const Command group = add_group(app, "cluster", "Show the cluster and its brokers");
+  Command command = add_command(group, "describe", "Show the cluster's id, its brokers and what it has", options,
+                                exit_code, describe);
+  add_examples(command, {"cluster describe"});
+  command = add_command(group, "cluster-id", "Print the cluster's id", options, exit_code, cluster_id);
+  add_examples(command, {"cluster cluster-id"});
+  command = add_command(group, "list-endpoints", "Show the brokers", options, exit_code, list_endpoints);
+  command.alias("brokers");
+  command.add_flag("--include-fenced-brokers", options->include_fenced, "also those that are not in service");
+  add_examples(command, {"cluster list-endpoints", "cluster brokers --json"});
 }
 
-void add_api_versions_command(CLI::App& app, int& exit_code) {
+void add_api_versions_command(Command app, int& exit_code) {
   auto options = std::make_shared<ClusterOptions>();
-  CLI::App* command = add_command(app, "api-versions", "Show which APIs each broker serves, in which versions", options,
-                                  exit_code, api_versions);
-  command->footer("\"usable\" is the highest version that this program knows, too.");
-  add_examples(*command, {"api-versions"});
+  Command command = add_command(app, "api-versions", "Show which APIs each broker serves, in which versions", options,
+                                exit_code, api_versions);
+  command.footer("\"usable\" is the highest version that this program knows, too.");
+  add_examples(command, {"api-versions"});
 }
 
 }  // namespace tailrace::cli

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 
@@ -89,21 +90,21 @@ std::vector<CompletedCommand> completed_commands(const CLI::App& app) {
   return all;
 }
 
-void add_completion_command(CLI::App& app, int& exit_code) {
+void add_completion_command(Command app, int& exit_code) {
   auto options = std::make_shared<CompletionOptions>();
-  CLI::App* command = app.add_subcommand("completion", "Print what a shell needs to complete commands and options");
-  command->add_option("SHELL", options->shell, "bash, zsh or fish")
-      ->required()
-      ->type_name("SHELL")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
-  command->footer(
+  const Command command = app.add_subcommand("completion", "Print what a shell needs to complete commands and options");
+  command.add_option("SHELL", options->shell, "bash, zsh or fish")
+      .required()
+      .type_name("SHELL")
+      .one_of({"bash", "zsh", "fish"});
+  command.footer(
       "Topics and groups are completed, too, by asking the node (for a second at most).\n\n"
       "Examples:\n"
       "  tailrace completion bash > /etc/bash_completion.d/tailrace\n"
       "  tailrace completion zsh > ~/.zfunc/_tailrace      (with ~/.zfunc in fpath)\n"
       "  tailrace completion fish > ~/.config/fish/completions/tailrace.fish");
-  command->callback([options, &app, &exit_code] {
-    const std::vector<CompletedCommand> commands = completed_commands(app);
+  command.callback([options, app, &exit_code] {
+    const std::vector<CompletedCommand> commands = completed_commands(app.app());
     write_out(options->shell == "bash"  ? bash_completion(commands)
               : options->shell == "zsh" ? zsh_completion(commands)
                                         : fish_completion(commands));

@@ -145,48 +145,48 @@ int alter(const AlterOptions& options) {
 
 }  // namespace
 
-void add_configs_command(CLI::App& app, int& exit_code) {
-  CLI::App* configs = add_group(app, "configs", "Show and change settings while the node runs");
+void add_configs_command(Command app, int& exit_code) {
+  const Command configs = add_group(app, "configs", "Show and change settings while the node runs");
 
   auto describe_options = std::make_shared<ConfigsDescribeOptions>();
-  CLI::App* command = add_command(*configs, "describe", "Show settings", describe_options, exit_code, describe_configs);
-  command->description(
+  Command command = add_command(configs, "describe", "Show settings", describe_options, exit_code, describe_configs);
+  command.description(
       "Show settings\nWithout --all only those that were given at run time. \"from\" says where a value comes from: "
       "the "
       "topic, the broker, all brokers, the file of the broker, or the default.");
-  add_entity_options(*command, describe_options->entities);
-  command->add_flag("--all", describe_options->all, "also what comes from the broker's file, and defaults");
-  command->add_option("--config", describe_options->names, "only this setting; may be repeated (implies --all)")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  add_examples(*command,
+  add_entity_options(command, describe_options->entities);
+  command.add_flag("--all", describe_options->all, "also what comes from the broker's file, and defaults");
+  command.add_option("--config", describe_options->names, "only this setting; may be repeated (implies --all)")
+      .type_name("NAME")
+      .allow_extra_args(false);
+  add_examples(command,
                {"configs describe --topic events --all", "configs describe --broker-defaults",
                 "configs describe --broker 0 --config log.retention.ms", "configs describe --entity-type users"});
 
   auto options = std::make_shared<AlterOptions>();
   command =
-      add_command(*configs, "alter", "Change settings, or quotas of users, clients and ips", options, exit_code, alter);
-  add_entity_options(*command, options->entities);
+      add_command(configs, "alter", "Change settings, or quotas of users, clients and ips", options, exit_code, alter);
+  add_entity_options(command, options->entities);
   command
-      ->add_option("--add-config", options->add,
-                   "settings and their new values: k1=v1,k2=[v1,v2]; square brackets hold values with commas")
-      ->type_name("KEY=VALUE,...")
-      ->allow_extra_args(false);
-  command->add_option("--add-config-file", options->add_files, "the same from a .properties file; - is standard input")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  command->add_option("--delete-config", options->remove, "settings that get their default again: k1,k2")
-      ->type_name("KEY,...")
-      ->allow_extra_args(false);
-  command->add_option("--append-config", options->append, "what is added to lists: k1=v1")
-      ->type_name("KEY=VALUE,...")
-      ->allow_extra_args(false);
-  command->add_option("--subtract-config", options->subtract, "what is taken out of lists: k1=v1")
-      ->type_name("KEY=VALUE,...")
-      ->allow_extra_args(false);
-  command->add_flag("--validate-only", options->validate_only, "only say whether it could be done");
-  command->footer("Either all settings of a resource are changed or none.");
-  add_examples(*command,
+      .add_option("--add-config", options->add,
+                  "settings and their new values: k1=v1,k2=[v1,v2]; square brackets hold values with commas")
+      .type_name("KEY=VALUE,...")
+      .allow_extra_args(false);
+  command.add_option("--add-config-file", options->add_files, "the same from a .properties file; - is standard input")
+      .type_name("FILE")
+      .allow_extra_args(false);
+  command.add_option("--delete-config", options->remove, "settings that get their default again: k1,k2")
+      .type_name("KEY,...")
+      .allow_extra_args(false);
+  command.add_option("--append-config", options->append, "what is added to lists: k1=v1")
+      .type_name("KEY=VALUE,...")
+      .allow_extra_args(false);
+  command.add_option("--subtract-config", options->subtract, "what is taken out of lists: k1=v1")
+      .type_name("KEY=VALUE,...")
+      .allow_extra_args(false);
+  command.add_flag("--validate-only", options->validate_only, "only say whether it could be done");
+  command.footer("Either all settings of a resource are changed or none.");
+  add_examples(command,
                {"configs alter --topic events --add-config retention.ms=3600000,cleanup.policy=[compact,delete]",
                 "configs alter --topic events --delete-config retention.ms",
                 "configs alter --broker-defaults --add-config log.retention.ms=86400000",

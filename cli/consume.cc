@@ -11,7 +11,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/json_record.h"
@@ -274,49 +273,44 @@ int consume(ConsumeOptions& options) {
 
 }  // namespace
 
-void add_consume_command(CLI::App& app, int& exit_code) {
+void add_consume_command(Command app, int& exit_code) {
   auto options = std::make_shared<ConsumeOptions>();
-  CLI::App* command = app.add_subcommand("consume", "Print the records of a topic");
-  add_client_options(*command, options->client);
-  command->add_option("-t,--topic", options->topic, "the topic")->required()->type_name("TOPIC");
-  command->add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->type_name("N")
-      ->allow_extra_args(false);
+  Command command = app.add_subcommand("consume", "Print the records of a topic");
+  add_client_options(command, options->client);
+  command.add_option("-t,--topic", options->topic, "the topic").required().type_name("TOPIC");
+  command.add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
+      .non_negative()
+      .type_name("N")
+      .allow_extra_args(false);
   command
-      ->add_option("-g,--group", options->group,
-                   "read as a member of this consumer group: it shares out the partitions, and goes on where it was; "
-                   "--from counts where it has not been")
-      ->type_name("GROUP")
-      ->excludes("--partition");
+      .add_option("-g,--group", options->group,
+                  "read as a member of this consumer group: it shares out the partitions, and goes on where it was; "
+                  "--from counts where it has not been")
+      .type_name("GROUP")
+      .excludes("--partition");
   command
-      ->add_option("--from", options->from,
-                   "earliest, latest, an offset, -N (N before the end), or @TIME (milliseconds or ISO 8601)")
-      ->type_name("WHERE")
-      ->capture_default_str();
-  command->add_option("--until", options->until, "end: stop at what is the end now")
-      ->check(CLI::IsMember({"end"}).description(""))
-      ->type_name("end");
-  command->add_flag("-e,--exit-at-end", options->exit_at_end, "the same as --until end");
-  command->add_option("-n,--count", options->count, "stop after so many records")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("N");
+      .add_option("--from", options->from,
+                  "earliest, latest, an offset, -N (N before the end), or @TIME (milliseconds or ISO 8601)")
+      .type_name("WHERE")
+      .capture_default_str();
+  command.add_option("--until", options->until, "end: stop at what is the end now").one_of({"end"}).type_name("end");
+  command.add_flag("-e,--exit-at-end", options->exit_at_end, "the same as --until end");
+  command.add_option("-n,--count", options->count, "stop after so many records").positive().type_name("N");
   command
-      ->add_option("--print", options->print,
-                   "what to print before the value: key, headers, timestamp, offset, partition; with commas")
-      ->check(
-          CLI::IsMember({"key", "value", "no-value", "headers", "timestamp", "offset", "partition"}).description(""))
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("FIELDS");
-  command->add_option("--separator", options->separator, "between the fields of a line (default: a tab)")
-      ->type_name("TEXT");
-  command->add_option("--null", options->null_text, "how null is printed")->type_name("TEXT")->capture_default_str();
-  command->add_flag("--json", options->json, "a JSON object per line, as `tailrace produce --json` reads them");
-  add_examples(*command, {"consume -t events --from earliest -n 10 --print key,offset",
-                          "consume -t events --from -5 -e", "consume -t events --group billing --from earliest",
-                          "consume -t events --from @2026-01-02T03:04:05Z --until end --json"});
-  command->callback([options, &exit_code] { exit_code = consume(*options); });
+      .add_option("--print", options->print,
+                  "what to print before the value: key, headers, timestamp, offset, partition; with commas")
+      .one_of({"key", "value", "no-value", "headers", "timestamp", "offset", "partition"})
+      .delimiter(',')
+      .allow_extra_args(false)
+      .type_name("FIELDS");
+  command.add_option("--separator", options->separator, "between the fields of a line (default: a tab)")
+      .type_name("TEXT");
+  command.add_option("--null", options->null_text, "how null is printed").type_name("TEXT").capture_default_str();
+  command.add_flag("--json", options->json, "a JSON object per line, as `tailrace produce --json` reads them");
+  add_examples(command, {"consume -t events --from earliest -n 10 --print key,offset", "consume -t events --from -5 -e",
+                         "consume -t events --group billing --from earliest",
+                         "consume -t events --from @2026-01-02T03:04:05Z --until end --json"});
+  command.callback([options, &exit_code] { exit_code = consume(*options); });
 }
 
 }  // namespace tailrace::cli

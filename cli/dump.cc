@@ -4,8 +4,6 @@
 #include <memory>
 #include <ranges>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/command.h"
 #include "cli/dump_parts.h"
 #include "engine/log/format.h"
@@ -98,46 +96,47 @@ int run_dump(const DumpOptions& options, std::FILE* out, std::FILE* err) {
   return dump.is_sound() ? 0 : 1;
 }
 
-void add_dump_command(CLI::App& app, int& exit_code) {
+void add_dump_command(Command app, int& exit_code) {
   struct Arguments {
     DumpOptions options;
     std::vector<std::string> listed;
   };
   auto arguments = std::make_shared<Arguments>();
   DumpOptions& options = arguments->options;
-  CLI::App* command = app.add_subcommand("dump", "Print what is in segment files, as kafka-dump-log does");
-  command->description(
+  Command command = app.add_subcommand("dump", "Print what is in segment files, as kafka-dump-log does");
+  command.description(
       "Print what is in segment files, as kafka-dump-log does\n"
       "Of .log, .index, .timeindex, .txnindex and .snapshot files it prints what the tool of Kafka 4.4 prints. Needs "
       "no "
       "running node. The exit status is 1 when a file is missing or something in it is not sound.");
-  command->add_option("FILE", options.files, "files to print")->type_name("FILE");
-  command->add_option("--files", arguments->listed, "files to print, separated by commas")
-      ->type_name("FILE,...")
-      ->delimiter(',');
-  command->add_flag("--deep-iteration", options.deep_iteration, "print each record, not only each batch");
-  command->add_flag("--print-data-log", options.print_data_log, "print keys and values too; implies --deep-iteration");
-  command->add_flag("--offsets-decoder", options.offsets_decoder,
-                    "print keys and values of __consumer_offsets as JSON; implies --deep-iteration");
-  command->add_flag("--skip-record-metadata", options.skip_record_metadata, "of each record, print only key and value");
-  command->add_flag("--verify-index-only", options.verify_index_only,
-                    "check indexes against the log, print no entries");
-  command->add_flag("--index-sanity-check", options.index_sanity_check,
-                    "check of indexes what a broker checks at start");
+  command.add_option("FILE", options.files, "files to print").type_name("FILE");
+  command.add_option("--files", arguments->listed, "files to print, separated by commas")
+      .type_name("FILE,...")
+      .delimiter(',');
+  command.add_flag("--deep-iteration", options.deep_iteration, "print each record, not only each batch");
+  command.add_flag("--print-data-log", options.print_data_log, "print keys and values too; implies --deep-iteration");
+  command.add_flag("--offsets-decoder", options.offsets_decoder,
+                   "print keys and values of __consumer_offsets as JSON; implies --deep-iteration");
+  command.add_flag("--skip-record-metadata", options.skip_record_metadata, "of each record, print only key and value");
+  command.add_flag("--verify-index-only", options.verify_index_only, "check indexes against the log, print no entries");
+  command.add_flag("--index-sanity-check", options.index_sanity_check,
+                   "check of indexes what a broker checks at start");
   command
-      ->add_option("--max-message-size", options.max_message_size, "largest batch that an index may point to, in bytes")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--max-bytes", options.max_bytes, "how much of each .log to look at, in bytes (default: all)")
-      ->check(CLI::NonNegativeNumber);
-  add_examples(*command, {"dump /var/lib/tailrace/events-0/*.log", "dump --print-data-log 00000000000000000000.log",
-                          "dump --offsets-decoder /var/lib/tailrace/__consumer_offsets-7/*.log",
-                          "dump --index-sanity-check *.index *.timeindex"});
-  command->callback([arguments, &exit_code] {
+      .add_option("--max-message-size", options.max_message_size, "largest batch that an index may point to, in bytes")
+      .non_negative()
+      .type_name("BYTES")
+      .capture_default_str();
+  command.add_option("--max-bytes", options.max_bytes, "how much of each .log to look at, in bytes (default: all)")
+      .non_negative()
+      .type_name("BYTES");
+  add_examples(command, {"dump /var/lib/tailrace/events-0/*.log", "dump --print-data-log 00000000000000000000.log",
+                         "dump --offsets-decoder /var/lib/tailrace/__consumer_offsets-7/*.log",
+                         "dump --index-sanity-check *.index *.timeindex"});
+  command.callback([arguments, &exit_code] {
     DumpOptions& chosen = arguments->options;
     chosen.files.insert(chosen.files.end(), std::make_move_iterator(arguments->listed.begin()),
                         std::make_move_iterator(arguments->listed.end()));
-    if (chosen.files.empty()) throw CLI::RequiredError("FILE or --files");
+    if (chosen.files.empty()) refuse_without("FILE or --files");
     exit_code = run_dump(chosen, stdout, stderr);
   });
 }

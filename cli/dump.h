@@ -8,11 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace tailrace::cli {
+
+class Command;
 
 struct DumpOptions {
   std::vector<std::string> files;     // .log .index .timeindex .txnindex .snapshot, told apart by their names
@@ -33,6 +31,6 @@ struct DumpOptions {
 int run_dump(const DumpOptions& options, std::FILE* out, std::FILE* err);
 
 // Adds the subcommand; when it runs, `exit_code` gets the status.
-void add_dump_command(CLI::App& app, int& exit_code);
+void add_dump_command(Command app, int& exit_code);
 
 }  // namespace tailrace::cli

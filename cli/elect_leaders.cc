@@ -103,38 +103,38 @@ int elect(const ElectOptions& options) {
 
 }  // namespace
 
-void add_elect_leaders_command(CLI::App& app, int& exit_code) {
+void add_elect_leaders_command(Command app, int& exit_code) {
   auto options = std::make_shared<ElectOptions>();
-  CLI::App* command = add_command(app, "elect-leaders", "Elect leaders of partitions", options, exit_code, elect);
+  Command command = add_command(app, "elect-leaders", "Elect leaders of partitions", options, exit_code, elect);
   command
-      ->add_option("--election-type", options->type,
-                   "preferred: the first of the replicas, where another leads; unclean: any replica, where none leads, "
-                   "even if records are lost")
-      ->type_name("TYPE")
-      ->check(CLI::IsMember({"preferred", "unclean"}, CLI::ignore_case).description(""))
-      ->required();
-  CLI::Option* topic = command->add_option("--topic", options->topic, "the topic")->type_name("TOPIC");
-  CLI::Option* partition =
-      command->add_option("-p,--partition", options->partitions, "a partition of it; may be repeated")
-          ->check(CLI::NonNegativeNumber.description(""))
-          ->type_name("N")
-          ->allow_extra_args(false);
-  topic->needs(partition);
-  partition->needs(topic);
-  CLI::Option* file =
-      command->add_option("--path-to-json-file", options->file, "what kafka-leader-election reads; - is standard input")
-          ->type_name("FILE")
-          ->excludes(topic);
-  CLI::Option* all =
-      command->add_flag("--all-topic-partitions", options->all, "all that need it")->excludes(topic)->excludes(file);
-  command->callback([options, all, file, topic, &exit_code] {
-    if (all->count() + file->count() + topic->count() == 0) {
-      throw CLI::RequiredError("--topic, --path-to-json-file or --all-topic-partitions");
+      .add_option("--election-type", options->type,
+                  "preferred: the first of the replicas, where another leads; unclean: any replica, where none leads, "
+                  "even if records are lost")
+      .type_name("TYPE")
+      .one_of_in_any_case({"preferred", "unclean"})
+      .required();
+  const Option topic = command.add_option("--topic", options->topic, "the topic").type_name("TOPIC");
+  const Option partition =
+      command.add_option("-p,--partition", options->partitions, "a partition of it; may be repeated")
+          .non_negative()
+          .type_name("N")
+          .allow_extra_args(false);
+  topic.needs(partition);
+  partition.needs(topic);
+  const Option file =
+      command.add_option("--path-to-json-file", options->file, "what kafka-leader-election reads; - is standard input")
+          .type_name("FILE")
+          .excludes(topic);
+  const Option all =
+      command.add_flag("--all-topic-partitions", options->all, "all that need it").excludes(topic).excludes(file);
+  command.callback([options, all, file, topic, &exit_code] {
+    if (all.count() + file.count() + topic.count() == 0) {
+      refuse_without("--topic, --path-to-json-file or --all-topic-partitions");
     }
     exit_code = elect(*options);
   });
-  add_examples(*command, {"elect-leaders --election-type preferred --all-topic-partitions",
-                          "elect-leaders --election-type unclean --topic events --partition 3"});
+  add_examples(command, {"elect-leaders --election-type preferred --all-topic-partitions",
+                         "elect-leaders --election-type unclean --topic events --partition 3"});
 }
 
 }  // namespace tailrace::cli

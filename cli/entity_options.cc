@@ -30,7 +30,7 @@ constexpr std::array kShortForms = {
 
 }  // namespace
 
-void add_short_forms(CLI::App& command, EntityArguments& arguments, std::initializer_list<EntityType> types) {
+void add_short_forms(Command command, EntityArguments& arguments, std::initializer_list<EntityType> types) {
   for (const EntityType type : types) {
     const ShortForm& form = kShortForms[static_cast<std::size_t>(type)];
     command
@@ -42,9 +42,9 @@ void add_short_forms(CLI::App& command, EntityArguments& arguments, std::initial
               }
             },
             form.what)
-        ->type_name(form.type_name)
-        ->allow_extra_args(false)
-        ->group("Whose");
+        .type_name(form.type_name)
+        .allow_extra_args(false)
+        .group("Whose");
     if (form.defaults == nullptr) continue;
     command
         .add_flag_callback(
@@ -53,36 +53,36 @@ void add_short_forms(CLI::App& command, EntityArguments& arguments, std::initial
               arguments.short_forms.push_back({.type = type, .name = {EntityName::Kind::defaults, ""}});
             },
             form.defaults_what)
-        ->group("Whose");
+        .group("Whose");
   }
 }
 
-void add_entity_options(CLI::App& command, EntityArguments& arguments) {
+void add_entity_options(Command command, EntityArguments& arguments) {
   add_short_forms(command, arguments,
                   {EntityType::topics, EntityType::brokers, EntityType::broker_loggers, EntityType::client_metrics,
                    EntityType::groups, EntityType::users, EntityType::clients, EntityType::ips});
   command
       .add_option("--entity-type", arguments.types,
                   "topics, brokers, broker-loggers, client-metrics, groups, users, clients or ips")
-      ->type_name("TYPE")
-      ->allow_extra_args(false)
-      ->group("Whose");
+      .type_name("TYPE")
+      .allow_extra_args(false)
+      .group("Whose");
   // Names and defaults belong to types by their order.
   command
       .add_option_function<std::string>(
           "--entity-name", [&arguments](const std::string& name) { arguments.names.emplace_back(name); },
           "the name that goes with --entity-type (default: all of them)")
-      ->type_name("NAME")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->trigger_on_parse()
-      ->group("Whose");
+      .type_name("NAME")
+      .take_last()
+      .trigger_on_parse()
+      .group("Whose");
   command
       .add_flag_callback(
           "--entity-default", [&arguments] { arguments.names.emplace_back(std::nullopt); },
           "or what counts for those without anything of their own")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->trigger_on_parse()
-      ->group("Whose");
+      .take_last()
+      .trigger_on_parse()
+      .group("Whose");
 }
 
 }  // namespace tailrace::cli

@@ -9,7 +9,7 @@
 namespace tailrace::cli {
 
 // --entity-type, --entity-name, --entity-default and the short forms of `types`: --topic NAME, --broker-defaults ...
-void add_entity_options(CLI::App& command, EntityArguments& arguments);
-void add_short_forms(CLI::App& command, EntityArguments& arguments, std::initializer_list<EntityType> types);
+void add_entity_options(Command command, EntityArguments& arguments);
+void add_short_forms(Command command, EntityArguments& arguments, std::initializer_list<EntityType> types);
 
 }  // namespace tailrace::cli

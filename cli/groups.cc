@@ -175,103 +175,101 @@ int remove_offsets(const DeleteOffsetsOptions& options) {
   return status;
 }
 
-void add_list(CLI::App& groups, int& exit_code) {
+void add_list(Command groups, int& exit_code) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* command = add_command(groups, "list", "Print the ids of consumer groups", options, exit_code, list);
-  CLI::Option* state = command
-                           ->add_option("--state", options->states,
-                                        "show states, or only groups in these, with commas: " +
-                                            fmt::format("{}", fmt::join(kStates, ", ")))
-                           ->type_name("[STATE,...]")
-                           ->expected(0, 1);
-  CLI::Option* type =
+  Command command = add_command(groups, "list", "Print the ids of consumer groups", options, exit_code, list);
+  const Option state = command
+                           .add_option("--state", options->states,
+                                       "show states, or only groups in these, with commas: " +
+                                           fmt::format("{}", fmt::join(kStates, ", ")))
+                           .type_name("[STATE,...]")
+                           .expected(0, 1);
+  const Option type =
       command
-          ->add_option("--type", options->types, "show types, or only groups of these, with commas: classic, consumer")
-          ->type_name("[TYPE,...]")
-          ->expected(0, 1);
-  command->add_flag("--all", options->all, "also groups that are no consumers': of share groups, Connect and the like");
-  command->callback([options, state, type, &exit_code] {
-    options->with_states = state->count() > 0;
-    options->with_types = type->count() > 0;
+          .add_option("--type", options->types, "show types, or only groups of these, with commas: classic, consumer")
+          .type_name("[TYPE,...]")
+          .expected(0, 1);
+  command.add_flag("--all", options->all, "also groups that are no consumers': of share groups, Connect and the like");
+  command.callback([options, state, type, &exit_code] {
+    options->with_states = state.count() > 0;
+    options->with_types = type.count() > 0;
     exit_code = list(*options);
   });
-  add_examples(*command, {"groups list", "groups list --state --type", "groups list --state stable,empty --json"});
+  add_examples(command, {"groups list", "groups list --state --type", "groups list --state stable,empty --json"});
 }
 
-void add_describe(CLI::App& groups, int& exit_code) {
+void add_describe(Command groups, int& exit_code) {
   auto options = std::make_shared<GroupsDescribeOptions>();
-  CLI::App* command = add_command(groups, "describe", "Show how far groups are, their members, or their state", options,
-                                  exit_code, describe_groups);
-  add_groups(*command, *options);
-  CLI::Option* offsets =
-      command->add_flag("--offsets", options->offsets, "committed offsets, and how many records are unread (default)")
-          ->group("What");
-  CLI::Option* members = command->add_flag("--members", options->members, "members")->group("What")->excludes(offsets);
-  command->add_flag("--state", options->state, "state, coordinator and assignor")
-      ->group("What")
-      ->excludes(offsets)
-      ->excludes(members);
-  command->add_flag("--verbose", options->verbose,
-                    "also leader epochs, assignments of members, or epochs of the group");
-  command->add_flag("--time", options->time,
-                    "also how old the oldest unread record is; reads a record of each partition that has a lag");
-  command->footer("\"-\": there is none, or it is not known.");
-  add_examples(*command, {"groups describe billing", "groups describe --all-groups --time",
-                          "groups describe billing --members --verbose"});
+  Command command = add_command(groups, "describe", "Show how far groups are, their members, or their state", options,
+                                exit_code, describe_groups);
+  add_groups(command, *options);
+  const Option offsets =
+      command.add_flag("--offsets", options->offsets, "committed offsets, and how many records are unread (default)")
+          .group("What");
+  const Option members = command.add_flag("--members", options->members, "members").group("What").excludes(offsets);
+  command.add_flag("--state", options->state, "state, coordinator and assignor")
+      .group("What")
+      .excludes(offsets)
+      .excludes(members);
+  command.add_flag("--verbose", options->verbose, "also leader epochs, assignments of members, or epochs of the group");
+  command.add_flag("--time", options->time,
+                   "also how old the oldest unread record is; reads a record of each partition that has a lag");
+  command.footer("\"-\": there is none, or it is not known.");
+  add_examples(command, {"groups describe billing", "groups describe --all-groups --time",
+                         "groups describe billing --members --verbose"});
 }
 
-void add_reset(CLI::App& groups, int& exit_code) {
+void add_reset(Command groups, int& exit_code) {
   auto options = std::make_shared<GroupsResetOptions>();
-  CLI::App* command = add_command(groups, "reset-offsets", "Let groups without members go on elsewhere", options,
-                                  exit_code, reset_offsets);
-  command->description(
+  Command command = add_command(groups, "reset-offsets", "Let groups without members go on elsewhere", options,
+                                exit_code, reset_offsets);
+  command.description(
       "Let groups without members go on elsewhere\nShows what would be done. With --execute it is done.");
-  add_groups(*command, *options);
+  add_groups(command, *options);
   constexpr const char* kScope = "Which partitions";
-  command->add_option("--topic", options->topics, "all partitions of a topic, or these; may be repeated")
-      ->type_name("TOPIC[:N,...]")
-      ->allow_extra_args(false)
-      ->group(kScope);
-  command->add_flag("--all-topics", options->all_topics, "all for which the group has committed offsets")
-      ->excludes("--topic")
-      ->group(kScope);
+  command.add_option("--topic", options->topics, "all partitions of a topic, or these; may be repeated")
+      .type_name("TOPIC[:N,...]")
+      .allow_extra_args(false)
+      .group(kScope);
+  command.add_flag("--all-topics", options->all_topics, "all for which the group has committed offsets")
+      .excludes("--topic")
+      .group(kScope);
   constexpr const char* kWhere = "Where to (one of these)";
-  command->add_flag("--to-earliest", options->to_earliest, "the first record that is there")->group(kWhere);
-  command->add_flag("--to-latest", options->to_latest, "behind the last record")->group(kWhere);
+  command.add_flag("--to-earliest", options->to_earliest, "the first record that is there").group(kWhere);
+  command.add_flag("--to-latest", options->to_latest, "behind the last record").group(kWhere);
   command
-      ->add_flag("--to-current", options->to_current, "where the group is; behind the last record where it is nowhere")
-      ->group(kWhere);
-  command->add_option("--to-offset", options->to_offset, "this offset")->type_name("OFFSET")->group(kWhere);
-  command->add_option("--shift-by", options->shift_by, "so many records on, or back when it is negative")
-      ->type_name("N")
-      ->group(kWhere);
+      .add_flag("--to-current", options->to_current, "where the group is; behind the last record where it is nowhere")
+      .group(kWhere);
+  command.add_option("--to-offset", options->to_offset, "this offset").type_name("OFFSET").group(kWhere);
+  command.add_option("--shift-by", options->shift_by, "so many records on, or back when it is negative")
+      .type_name("N")
+      .group(kWhere);
   command
-      ->add_option("--to-datetime", options->to_datetime,
-                   "the first record that is not older: 2026-01-02T03:04:05.678, in UTC without a zone")
-      ->type_name("TIME")
-      ->group(kWhere);
+      .add_option("--to-datetime", options->to_datetime,
+                  "the first record that is not older: 2026-01-02T03:04:05.678, in UTC without a zone")
+      .type_name("TIME")
+      .group(kWhere);
+  command.add_option("--by-duration", options->by_duration, "the same, so long ago: P1DT2H3M4S is a day and some hours")
+      .type_name("DURATION")
+      .group(kWhere);
   command
-      ->add_option("--by-duration", options->by_duration, "the same, so long ago: P1DT2H3M4S is a day and some hours")
-      ->type_name("DURATION")
-      ->group(kWhere);
-  command
-      ->add_option("--from-file", options->from_file,
-                   "what --export has written: lines of [group,]topic,partition,offset; - is standard input")
-      ->type_name("FILE")
-      ->group(kWhere);
-  CLI::Option* dry_run = command->add_flag("--dry-run", options->dry_run, "only show it, and do not say so");
-  command->add_flag("--execute", options->execute, "do it")->excludes(dry_run);
-  command->add_flag("--export", options->export_csv, "show it as CSV, with groups unless one --group is named");
-  add_examples(*command, {"groups reset-offsets billing --topic orders:0,1 --to-earliest",
-                          "groups reset-offsets billing --all-topics --by-duration PT1H --execute",
-                          "groups reset-offsets billing --all-topics --to-current --export"});
+      .add_option("--from-file", options->from_file,
+                  "what --export has written: lines of [group,]topic,partition,offset; - is standard input")
+      .type_name("FILE")
+      .group(kWhere);
+  const Option dry_run = command.add_flag("--dry-run", options->dry_run, "only show it, and do not say so");
+  command.add_flag("--execute", options->execute, "do it").excludes(dry_run);
+  command.add_flag("--export", options->export_csv, "show it as CSV, with groups unless one --group is named");
+  add_examples(command, {"groups reset-offsets billing --topic orders:0,1 --to-earliest",
+                         "groups reset-offsets billing --all-topics --by-duration PT1H --execute",
+                         "groups reset-offsets billing --all-topics --to-current --export"});
 }
 
 }  // namespace
 
-void add_groups(CLI::App& command, GroupsOptions& options) {
-  CLI::Option* groups = command.add_option("GROUP,--group", options.groups, "group ids")->type_name("GROUP");
-  command.add_flag("--all-groups", options.all_groups, "all consumer groups")->excludes(groups);
+void add_groups(Command command, GroupsOptions& options) {
+  const Option groups = command.add_option("GROUP,--group", options.groups, "group ids").type_name("GROUP");
+  command.add_flag("--all-groups", options.all_groups, "all consumer groups").excludes(groups);
 }
 
 std::string check_groups(const GroupsOptions& options) {
@@ -292,28 +290,28 @@ Outcome<std::vector<std::string>> chosen_groups(Client& client, const GroupsOpti
   return names;
 }
 
-void add_groups_command(CLI::App& app, int& exit_code) {
-  CLI::App* groups = add_group(app, "groups", "List, describe, reset and delete consumer groups");
-  add_list(*groups, exit_code);
-  add_describe(*groups, exit_code);
-  add_reset(*groups, exit_code);
+void add_groups_command(Command app, int& exit_code) {
+  const Command groups = add_group(app, "groups", "List, describe, reset and delete consumer groups");
+  add_list(groups, exit_code);
+  add_describe(groups, exit_code);
+  add_reset(groups, exit_code);
 
   auto removal = std::make_shared<GroupsOptions>();
-  CLI::App* command = add_command(*groups, "delete", "Delete groups that have no members, with their offsets", removal,
-                                  exit_code, remove);
-  add_groups(*command, *removal);
-  add_examples(*command, {"groups delete billing", "groups delete --all-groups"});
+  Command command = add_command(groups, "delete", "Delete groups that have no members, with their offsets", removal,
+                                exit_code, remove);
+  add_groups(command, *removal);
+  add_examples(command, {"groups delete billing", "groups delete --all-groups"});
 
   auto offsets = std::make_shared<DeleteOffsetsOptions>();
-  command = add_command(*groups, "delete-offsets", "Delete what a group has committed for topics", offsets, exit_code,
+  command = add_command(groups, "delete-offsets", "Delete what a group has committed for topics", offsets, exit_code,
                         remove_offsets);
-  command->add_option("GROUP,--group", offsets->group, "the group's id")->type_name("GROUP")->required();
-  command->add_option("--topic", offsets->topics, "a topic, or some of its partitions; may be repeated")
-      ->type_name("TOPIC[:N,...]")
-      ->allow_extra_args(false)
-      ->required();
-  command->footer("Members may be there, when they are not subscribed to the topic.");
-  add_examples(*command,
+  command.add_option("GROUP,--group", offsets->group, "the group's id").type_name("GROUP").required();
+  command.add_option("--topic", offsets->topics, "a topic, or some of its partitions; may be repeated")
+      .type_name("TOPIC[:N,...]")
+      .allow_extra_args(false)
+      .required();
+  command.footer("Members may be there, when they are not subscribed to the topic.");
+  add_examples(command,
                {"groups delete-offsets billing --topic orders", "groups delete-offsets billing --topic orders:0,3"});
 }
 

@@ -17,7 +17,7 @@ struct GroupsOptions : CommandOptions {
   bool all_groups = false;
 };
 // Adds GROUP, --group and --all-groups.
-void add_groups(CLI::App& command, GroupsOptions& options);
+void add_groups(Command command, GroupsOptions& options);
 // Empty: they are chosen. Else what is wrong with the command line.
 std::string check_groups(const GroupsOptions& options);
 // Sorted, each once.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/command.h"
+
 namespace tailrace::cli {
 namespace {
 

@@ -9,7 +9,6 @@
 namespace tailrace::cli {
 
 constexpr std::size_t kHelpColumns = 80;
-constexpr const char* kCommonGroup = "Common options";
 
 // Breaks at blanks so that no line is longer than `columns` (a longer word stays whole); lines after the first begin
 // with `indent` blanks. Line ends in the text are kept.

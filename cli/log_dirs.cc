@@ -139,16 +139,16 @@ int describe(const LogDirsOptions& options) {
 
 }  // namespace
 
-void add_log_dirs_command(CLI::App& app, int& exit_code) {
-  CLI::App* group = add_group(app, "log-dirs", "Show data directories and the sizes of logs");
+void add_log_dirs_command(Command app, int& exit_code) {
+  const Command group = add_group(app, "log-dirs", "Show data directories and the sizes of logs");
   auto options = std::make_shared<LogDirsOptions>();
-  CLI::App* command = add_command(*group, "describe", "Show data directories and the sizes of the logs in them",
-                                  options, exit_code, describe);
-  command->add_option("--broker-list", options->brokers, "of these brokers, with commas (default: all)")
-      ->type_name("ID,...");
-  command->add_option("--topic-list", options->topics, "only these topics, with commas (default: all)")
-      ->type_name("TOPIC,...");
-  add_examples(*command, {"log-dirs describe", "log-dirs describe --topic-list events --json"});
+  Command command = add_command(group, "describe", "Show data directories and the sizes of the logs in them", options,
+                                exit_code, describe);
+  command.add_option("--broker-list", options->brokers, "of these brokers, with commas (default: all)")
+      .type_name("ID,...");
+  command.add_option("--topic-list", options->topics, "only these topics, with commas (default: all)")
+      .type_name("TOPIC,...");
+  add_examples(command, {"log-dirs describe", "log-dirs describe --topic-list events --json"});
 }
 
 }  // namespace tailrace::cli

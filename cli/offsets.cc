@@ -141,33 +141,33 @@ int offsets(const OffsetsOptions& options) {
 
 }  // namespace
 
-void add_offsets_command(CLI::App& app, int& exit_code) {
+void add_offsets_command(Command app, int& exit_code) {
   auto options = std::make_shared<OffsetsOptions>();
-  CLI::App* command = add_command(app, "offsets", "Show where partitions begin and end, or were at a time", options,
-                                  exit_code, offsets);
-  CLI::Option* topics = command->add_option("TOPIC,--topic", options->topics, "names or patterns (default: all topics)")
-                            ->type_name("TOPIC");
-  CLI::Option* partitions =
-      command->add_option("--partitions", options->partitions, "only these, with commas")->type_name("N,...");
+  Command command = add_command(app, "offsets", "Show where partitions begin and end, or were at a time", options,
+                                exit_code, offsets);
+  const Option topics = command.add_option("TOPIC,--topic", options->topics, "names or patterns (default: all topics)")
+                            .type_name("TOPIC");
+  const Option partitions =
+      command.add_option("--partitions", options->partitions, "only these, with commas").type_name("N,...");
   command
-      ->add_option("--topic-partitions", options->topic_partitions,
-                   "topics and partitions, with commas: a:1, a:0-3 (without 3), a:5-, a:-3, a, :0")
-      ->type_name("PATTERN,...")
-      ->allow_extra_args(false)
-      ->excludes(topics)
-      ->excludes(partitions);
+      .add_option("--topic-partitions", options->topic_partitions,
+                  "topics and partitions, with commas: a:1, a:0-3 (without 3), a:5-, a:-3, a, :0")
+      .type_name("PATTERN,...")
+      .allow_extra_args(false)
+      .excludes(topics)
+      .excludes(partitions);
   command
-      ->add_option("--time", options->times,
-                   "latest (or -1), earliest (-2), max-timestamp (-3), earliest-local (-4), latest-tiered (-5), "
-                   "earliest-pending-upload (-6), or a time: the first record that is not older (milliseconds or ISO "
-                   "8601); may be repeated (default: latest)")
-      ->type_name("TIME")
-      ->allow_extra_args(false);
-  command->add_flag("--exclude-internal-topics", options->exclude_internal, "without __consumer_offsets and the like");
-  command->add_flag("--read-committed", options->committed, "latest is the end of what such a consumer reads");
-  command->footer("\"-\": there is no such offset.");
-  add_examples(*command, {"offsets events", "offsets events --time earliest --time latest",
-                          "offsets --topic-partitions 'orders-.*:0-2' --time 2026-01-02T03:04:05Z"});
+      .add_option("--time", options->times,
+                  "latest (or -1), earliest (-2), max-timestamp (-3), earliest-local (-4), latest-tiered (-5), "
+                  "earliest-pending-upload (-6), or a time: the first record that is not older (milliseconds or ISO "
+                  "8601); may be repeated (default: latest)")
+      .type_name("TIME")
+      .allow_extra_args(false);
+  command.add_flag("--exclude-internal-topics", options->exclude_internal, "without __consumer_offsets and the like");
+  command.add_flag("--read-committed", options->committed, "latest is the end of what such a consumer reads");
+  command.footer("\"-\": there is no such offset.");
+  add_examples(command, {"offsets events", "offsets events --time earliest --time latest",
+                         "offsets --topic-partitions 'orders-.*:0-2' --time 2026-01-02T03:04:05Z"});
 }
 
 }  // namespace tailrace::cli

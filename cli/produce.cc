@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "cli/client.h"
 #include "cli/command.h"
@@ -200,36 +199,36 @@ int produce(ProduceOptions& options) {
 
 }  // namespace
 
-void add_produce_command(CLI::App& app, int& exit_code) {
+void add_produce_command(Command app, int& exit_code) {
   auto options = std::make_shared<ProduceOptions>();
-  CLI::App* command = app.add_subcommand("produce", "Send lines of standard input, or of files, as records");
-  add_client_options(*command, options->client);
-  command->add_option("-t,--topic", options->topic, "the topic (with --json: of lines that name none)")
-      ->type_name("TOPIC");
-  command->add_option("-f,--file", options->files, "read this file instead of standard input; may be repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  command->add_option("-p,--partition", options->partition, "the partition (default: by the key, or by turns)")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->type_name("N");
-  command->add_option("-k,--key-separator", options->key_separator, "what stands between key and value in each line")
-      ->type_name("TEXT");
-  command->add_option("--null", options->null_text, "a key or value that is this text is null")->type_name("TEXT");
-  command->add_option("-H,--headers", options->headers, "a header for each record; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  command->add_flag("--json", options->json,
-                    "each line is an object with topic, partition, key, value, headers, timestamp;\n"
-                    "bytes that are no text in key_base64, value_base64");
-  add_compression(*command, options->producer);
-  add_acks(*command, options->acks);
-  add_batching(*command, options->producer);
-  command->footer(
+  Command command = app.add_subcommand("produce", "Send lines of standard input, or of files, as records");
+  add_client_options(command, options->client);
+  command.add_option("-t,--topic", options->topic, "the topic (with --json: of lines that name none)")
+      .type_name("TOPIC");
+  command.add_option("-f,--file", options->files, "read this file instead of standard input; may be repeated")
+      .type_name("FILE")
+      .allow_extra_args(false);
+  command.add_option("-p,--partition", options->partition, "the partition (default: by the key, or by turns)")
+      .non_negative()
+      .type_name("N");
+  command.add_option("-k,--key-separator", options->key_separator, "what stands between key and value in each line")
+      .type_name("TEXT");
+  command.add_option("--null", options->null_text, "a key or value that is this text is null").type_name("TEXT");
+  command.add_option("-H,--headers", options->headers, "a header for each record; may be repeated")
+      .type_name("NAME=VALUE")
+      .allow_extra_args(false);
+  command.add_flag("--json", options->json,
+                   "each line is an object with topic, partition, key, value, headers, timestamp;\n"
+                   "bytes that are no text in key_base64, value_base64");
+  add_compression(command, options->producer);
+  add_acks(command, options->acks);
+  add_batching(command, options->producer);
+  command.footer(
       "With --acks all, records are stored once and in order even when they must be sent again (idempotence).");
-  add_examples(*command, {"produce -t events -f lines.txt", "produce -t events -k : -z zstd < keys-and-values",
-                          "consume -t a --from earliest -e --json | tailrace produce -t b --json"});
-  command->callback([options, &exit_code] {
-    if (!options->json && options->topic.empty()) throw CLI::RequiredError("--topic");
+  add_examples(command, {"produce -t events -f lines.txt", "produce -t events -k : -z zstd < keys-and-values",
+                         "consume -t a --from earliest -e --json | tailrace produce -t b --json"});
+  command.callback([options, &exit_code] {
+    if (!options->json && options->topic.empty()) refuse_without("--topic");
     exit_code = produce(*options);
   });
 }

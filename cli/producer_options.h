@@ -5,14 +5,12 @@
 
 #include "cli/producer.h"
 
-namespace CLI {
-class App;
-}
-
 namespace tailrace::cli {
 
-void add_acks(CLI::App& command, std::string& acks);
-void add_compression(CLI::App& command, ProducerOptions& options);
-void add_batching(CLI::App& command, ProducerOptions& options);
+class Command;
+
+void add_acks(Command command, std::string& acks);
+void add_compression(Command command, ProducerOptions& options);
+void add_batching(Command command, ProducerOptions& options);
 
 }  // namespace tailrace::cli

@@ -120,17 +120,17 @@ int producers(const ProducersOptions& options) {
 
 }  // namespace
 
-void add_producers_command(CLI::App& app, int& exit_code) {
+void add_producers_command(Command app, int& exit_code) {
   auto options = std::make_shared<ProducersOptions>();
-  CLI::App* command = add_command(app, "producers", "Show which producers partitions know, and open transactions",
-                                  options, exit_code, producers);
-  command->add_option("TOPIC,--topic", options->topic, "the topic")->type_name("TOPIC")->required();
-  command->add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->type_name("N")
-      ->allow_extra_args(false);
-  command->footer("Idempotent and transactional producers only; others leave no trace.");
-  add_examples(*command, {"producers events --partition 0"});
+  Command command = add_command(app, "producers", "Show which producers partitions know, and open transactions",
+                                options, exit_code, producers);
+  command.add_option("TOPIC,--topic", options->topic, "the topic").type_name("TOPIC").required();
+  command.add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
+      .non_negative()
+      .type_name("N")
+      .allow_extra_args(false);
+  command.footer("Idempotent and transactional producers only; others leave no trace.");
+  add_examples(command, {"producers events --partition 0"});
 }
 
 }  // namespace tailrace::cli

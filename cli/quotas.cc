@@ -115,44 +115,43 @@ int remove(const QuotasOptions& options) {
 
 }  // namespace
 
-void add_quotas_command(CLI::App& app, int& exit_code) {
-  CLI::App* group = add_group(app, "quotas", "Limits of users, clients and IP addresses");
+void add_quotas_command(Command app, int& exit_code) {
+  const Command group = add_group(app, "quotas", "Limits of users, clients and IP addresses");
   // Each command has options of its own: the short forms gather there.
   const auto add = [&](const char* name, const char* what, int (*run)(const QuotasOptions&)) {
     auto options = std::make_shared<QuotasOptions>();
-    CLI::App* command = add_command(*group, name, what, options, exit_code, run);
-    add_short_forms(*command, options->entities, {EntityType::users, EntityType::clients, EntityType::ips});
+    Command command = add_command(group, name, what, options, exit_code, run);
+    add_short_forms(command, options->entities, {EntityType::users, EntityType::clients, EntityType::ips});
     return std::pair(command, options);
   };
   auto [list_command, list_options] =
       add("list", "Show all quotas, or those that name a user, client or address", list);
-  add_examples(*list_command, {"quotas list", "quotas list --user alice"});
+  add_examples(list_command, {"quotas list", "quotas list --user alice"});
 
   auto [describe_command, describe_options] = add("describe", "Show the quotas of exactly one entity", describe);
-  add_examples(*describe_command, {"quotas describe --user alice --client-defaults"});
+  add_examples(describe_command, {"quotas describe --user alice --client-defaults"});
 
   auto [set_command, set_options] = add("set", "Set quotas", set);
   set_command
-      ->add_option(
-          "QUOTA", set_options->quotas,
-          "of users and clients: producer_byte_rate, consumer_byte_rate (bytes per second, as 10MiB or 500kB), "
-          "request_percentage, controller_mutation_rate; of ips: connection_creation_rate")
-      ->type_name("KEY=VALUE")
-      ->required();
-  set_command->add_flag("--validate-only", set_options->validate_only, "only say whether it could be done");
-  set_command->footer("The most specific quota counts: of user and client, of the user, of the client, then defaults.");
-  add_examples(*set_command, {"quotas set --user alice producer_byte_rate=10MiB request_percentage=50",
-                              "quotas set --ip-defaults connection_creation_rate=20"});
+      .add_option("QUOTA", set_options->quotas,
+                  "of users and clients: producer_byte_rate, consumer_byte_rate (bytes per second, as 10MiB or 500kB), "
+                  "request_percentage, controller_mutation_rate; of ips: connection_creation_rate")
+      .type_name("KEY=VALUE")
+      .required();
+  set_command.add_flag("--validate-only", set_options->validate_only, "only say whether it could be done");
+  set_command.footer("The most specific quota counts: of user and client, of the user, of the client, then defaults.");
+  add_examples(set_command, {"quotas set --user alice producer_byte_rate=10MiB request_percentage=50",
+                             "quotas set --ip-defaults connection_creation_rate=20"});
 
   auto [remove_command, remove_options] = add("remove", "Remove quotas", remove);
-  CLI::Option* names = remove_command->add_option("QUOTA", remove_options->quotas, "their names")->type_name("KEY");
-  remove_command->add_flag("--all", remove_options->all, "all of the entity")->excludes(names);
-  remove_command->add_flag("--validate-only", remove_options->validate_only, "only say whether it could be done");
-  remove_command->callback([options = remove_options, &exit_code] {
-    if (options->quotas.empty() && !options->all) throw CLI::RequiredError("QUOTA or --all");
+  const Option names = remove_command.add_option("QUOTA", remove_options->quotas, "their names").type_name("KEY");
+  remove_command.add_flag("--all", remove_options->all, "all of the entity").excludes(names);
+  remove_command.add_flag("--validate-only", remove_options->validate_only, "only say whether it could be done");
+  remove_command.callback([options = remove_options, &exit_code] {
+    if (options->quotas.empty() && !options->all) refuse_without("QUOTA or --all");
     exit_code = remove(*options);
   });
-  add_examples(*remove_command, {"quotas remove --user alice producer_byte_rate", "quotas remove --user alice --all"});
+  add_examples(remove_command, {"quotas remove --user alice producer_byte_rate", "quotas remove --user alice --all"});
 }
 
 }  // namespace tailrace::cli

@@ -136,19 +136,19 @@ int verify(const ReassignOptions& options) {
 
 }  // namespace
 
-void add_reassign_command(CLI::App& app, int& exit_code) {
-  CLI::App* group = add_group(app, "reassign", "Show replicas that are being moved between brokers");
+void add_reassign_command(Command app, int& exit_code) {
+  const Command group = add_group(app, "reassign", "Show replicas that are being moved between brokers");
   auto options = std::make_shared<ReassignOptions>();
-  CLI::App* command = add_command(*group, "list", "Show all moves that are under way", options, exit_code, list);
-  add_examples(*command, {"reassign list"});
-  command = add_command(*group, "verify", "Say whether the moves of a file are completed", options, exit_code, verify);
+  Command command = add_command(group, "list", "Show all moves that are under way", options, exit_code, list);
+  add_examples(command, {"reassign list"});
+  command = add_command(group, "verify", "Say whether the moves of a file are completed", options, exit_code, verify);
   command
-      ->add_option("--reassignment-json-file", options->file,
-                   "what kafka-reassign-partitions reads; - is standard input")
-      ->type_name("FILE")
-      ->required();
-  command->footer("The exit status is 0 when all of them are completed.");
-  add_examples(*command, {"reassign verify --reassignment-json-file moves.json"});
+      .add_option("--reassignment-json-file", options->file,
+                  "what kafka-reassign-partitions reads; - is standard input")
+      .type_name("FILE")
+      .required();
+  command.footer("The exit status is 0 when all of them are completed.");
+  add_examples(command, {"reassign verify --reassignment-json-file moves.json"});
 }
 
 }  // namespace tailrace::cli

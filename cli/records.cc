@@ -190,42 +190,42 @@ int delete_records(const RecordsOptions& options) {
 
 }  // namespace
 
-void add_records_command(CLI::App& app, int& exit_code) {
-  CLI::App* group = add_group(app, "records", "Delete records");
+void add_records_command(Command app, int& exit_code) {
+  const Command group = add_group(app, "records", "Delete records");
   auto options = std::make_shared<RecordsOptions>();
-  CLI::App* command =
-      add_command(*group, "delete", "Delete the oldest records of partitions", options, exit_code, delete_records);
-  command->description(
+  Command command =
+      add_command(group, "delete", "Delete the oldest records of partitions", options, exit_code, delete_records);
+  command.description(
       "Delete the oldest records of partitions\nThey are gone for everybody at once; the disk gets their room back "
       "when "
       "all of a segment is deleted. Nothing is deleted when one of the offsets is not in its log.");
-  CLI::Option* topic = command->add_option("TOPIC,--topic", options->topic, "the topic")->type_name("TOPIC");
-  command->add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->type_name("N")
-      ->allow_extra_args(false)
-      ->needs(topic);
-  CLI::Option* before =
+  const Option topic = command.add_option("TOPIC,--topic", options->topic, "the topic").type_name("TOPIC");
+  command.add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
+      .non_negative()
+      .type_name("N")
+      .allow_extra_args(false)
+      .needs(topic);
+  const Option before =
       command
-          ->add_option("--before-offset", options->before, "delete what is before this offset, which becomes the first")
-          ->check(CLI::NonNegativeNumber.description(""))
-          ->type_name("OFFSET")
-          ->needs(topic);
-  CLI::Option* all = command->add_flag("--all", options->all, "delete everything")->needs(topic)->excludes(before);
+          .add_option("--before-offset", options->before, "delete what is before this offset, which becomes the first")
+          .non_negative()
+          .type_name("OFFSET")
+          .needs(topic);
+  const Option all = command.add_flag("--all", options->all, "delete everything").needs(topic).excludes(before);
   command
-      ->add_option("--offset-json-file", options->file,
-                   "what kafka-delete-records reads; offset -1 is the end; - is standard input")
-      ->type_name("FILE")
-      ->excludes(topic);
-  command->callback([options, before, all, &exit_code] {
-    if (options->file.empty() && options->topic.empty()) throw CLI::RequiredError("TOPIC or --offset-json-file");
-    if (!options->topic.empty() && before->count() == 0 && all->count() == 0) {
-      throw CLI::RequiredError("--before-offset or --all");
+      .add_option("--offset-json-file", options->file,
+                  "what kafka-delete-records reads; offset -1 is the end; - is standard input")
+      .type_name("FILE")
+      .excludes(topic);
+  command.callback([options, before, all, &exit_code] {
+    if (options->file.empty() && options->topic.empty()) refuse_without("TOPIC or --offset-json-file");
+    if (!options->topic.empty() && before.count() == 0 && all.count() == 0) {
+      refuse_without("--before-offset or --all");
     }
     exit_code = delete_records(*options);
   });
-  add_examples(*command, {"records delete events --partition 0 --before-offset 1000", "records delete events --all",
-                          "records delete --offset-json-file offsets.json"});
+  add_examples(command, {"records delete events --partition 0 --before-offset 1000", "records delete events --all",
+                         "records delete --offset-json-file offsets.json"});
 }
 
 }  // namespace tailrace::cli

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/client.h"
@@ -159,25 +158,25 @@ int stat(const StatOptions& options) {
 
 }  // namespace
 
-void add_stat_command(CLI::App& app, int& exit_code) {
+void add_stat_command(Command app, int& exit_code) {
   auto options = std::make_shared<StatOptions>();
-  CLI::App* command = app.add_subcommand("stat", "Show what the processes of a running node count");
-  CLI::Option* data =
-      command->add_option("--data", options->data, "the node's data directory (default: that of `tailrace up`)")
-          ->type_name("DIR");
-  command->add_option("--run", options->run, "the node's run directory, where it was set")
-      ->type_name("DIR")
-      ->excludes(data);
-  CLI::Option* clients =
-      command->add_flag("--clients", options->clients, "the metrics that clients have pushed, by client");
-  command->add_option("--watch", options->watch_s, "again every so many seconds, with rates")
-      ->check(CLI::Range(0.1, 86400.0).description(""))
-      ->excludes(clients)
-      ->type_name("SECONDS");
-  command->add_flag("--all", options->all, "also counters that are 0");
-  command->add_flag("--json", options->json, "a JSON object (with --watch: one per line)");
-  add_examples(*command, {"stat", "stat --watch 1", "stat --data /srv/log --json"});
-  command->callback([options, &exit_code] { exit_code = stat(*options); });
+  Command command = app.add_subcommand("stat", "Show what the processes of a running node count");
+  const Option data =
+      command.add_option("--data", options->data, "the node's data directory (default: that of `tailrace up`)")
+          .type_name("DIR");
+  command.add_option("--run", options->run, "the node's run directory, where it was set")
+      .type_name("DIR")
+      .excludes(data);
+  const Option clients =
+      command.add_flag("--clients", options->clients, "the metrics that clients have pushed, by client");
+  command.add_option("--watch", options->watch_s, "again every so many seconds, with rates")
+      .in_range(0.1, 86400.0)
+      .excludes(clients)
+      .type_name("SECONDS");
+  command.add_flag("--all", options->all, "also counters that are 0");
+  command.add_flag("--json", options->json, "a JSON object (with --watch: one per line)");
+  add_examples(command, {"stat", "stat --watch 1", "stat --data /srv/log --json"});
+  command.callback([options, &exit_code] { exit_code = stat(*options); });
 }
 
 }  // namespace tailrace::cli

@@ -242,38 +242,36 @@ int alter(const TopicsOptions& options) {
                 *verdicts);
 }
 
-void add_names(CLI::App* command, std::vector<std::string>& names, bool required, const char* what) {
-  command->add_option("TOPIC,--topic", names, what)->type_name("TOPIC")->required(required)->allow_extra_args(true);
+void add_names(Command command, std::vector<std::string>& names, bool required, const char* what) {
+  command.add_option("TOPIC,--topic", names, what).type_name("TOPIC").required(required).allow_extra_args(true);
 }
 
-void add_partitions(CLI::App* command, TopicsOptions& options, const char* what, bool required) {
-  command->add_option("--partitions", options.partitions, what)
-      ->check(CLI::Range(1, kPartitionsMax).description(""))
-      ->type_name("N")
-      ->required(required);
+void add_partitions(Command command, TopicsOptions& options, const char* what, bool required) {
+  command.add_option("--partitions", options.partitions, what)
+      .in_range(1, kPartitionsMax)
+      .type_name("N")
+      .required(required);
   command
-      ->add_option("--replica-assignment", options.assignment,
-                   "where the replicas go: of each partition the brokers with colons, the preferred leader first; "
-                   "partitions with commas (0:1,1:0)")
-      ->type_name("BROKERS");
-  command->add_flag("--validate-only", options.validate_only, "only say whether it could be done");
+      .add_option("--replica-assignment", options.assignment,
+                  "where the replicas go: of each partition the brokers with colons, the preferred leader first; "
+                  "partitions with commas (0:1,1:0)")
+      .type_name("BROKERS");
+  command.add_flag("--validate-only", options.validate_only, "only say whether it could be done");
 }
 
-void add_describe(CLI::App& topics, int& exit_code) {
+void add_describe(Command topics, int& exit_code) {
   auto options = std::make_shared<TopicsDescribeOptions>();
-  CLI::App* command = add_command(topics, "describe", "Show partitions, leaders, replicas and settings of topics",
-                                  options, exit_code, describe_topics);
+  Command command = add_command(topics, "describe", "Show partitions, leaders, replicas and settings of topics",
+                                options, exit_code, describe_topics);
   add_names(command, options->names, false, "names or patterns (default: all topics)");
-  command->add_option("--topic-id", options->topic_id, "the topic that has this id")
-      ->type_name("ID")
-      ->excludes("--topic");
-  command->add_flag("--exclude-internal", options->exclude_internal, "without __consumer_offsets and the like");
-  command->add_flag("--if-exists", options->if_exists, "pass over what is not there");
+  command.add_option("--topic-id", options->topic_id, "the topic that has this id").type_name("ID").excludes("--topic");
+  command.add_flag("--exclude-internal", options->exclude_internal, "without __consumer_offsets and the like");
+  command.add_flag("--if-exists", options->if_exists, "pass over what is not there");
   // One of these at most.
-  std::vector<CLI::Option*> filters;
+  std::vector<Option> filters;
   const auto add_filter = [&](const char* name, bool& flag, const char* what) {
-    CLI::Option* option = command->add_flag(name, flag, what)->group("Only");
-    for (CLI::Option* other : filters) option->excludes(other);
+    const Option option = command.add_flag(name, flag, what).group("Only");
+    for (const Option other : filters) option.excludes(other);
     filters.push_back(option);
   };
   add_filter("--topics-with-overrides", options->with_overrides, "only topics that have settings of their own");
@@ -284,53 +282,53 @@ void add_describe(CLI::App& topics, int& exit_code) {
              "only partitions with fewer replicas in sync than min.insync.replicas");
   add_filter("--at-min-isr-partitions", options->at_min_isr,
              "only partitions with as many replicas in sync as min.insync.replicas");
-  command->footer(kPatternHelp);
-  add_examples(*command, {"topics describe events", "topics describe 'events-.*' --json",
-                          "topics describe --under-replicated-partitions"});
+  command.footer(kPatternHelp);
+  add_examples(command, {"topics describe events", "topics describe 'events-.*' --json",
+                         "topics describe --under-replicated-partitions"});
 }
 
 }  // namespace
 
-void add_topics_command(CLI::App& app, int& exit_code) {
+void add_topics_command(Command app, int& exit_code) {
   auto options = std::make_shared<TopicsOptions>();
-  CLI::App* topics = add_group(app, "topics", "List, create, describe, alter and delete topics");
+  const Command topics = add_group(app, "topics", "List, create, describe, alter and delete topics");
 
-  CLI::App* command = add_command(*topics, "list", "Print the names of topics", options, exit_code, list);
+  Command command = add_command(topics, "list", "Print the names of topics", options, exit_code, list);
   add_names(command, options->names, false, "names or patterns (default: all topics)");
-  command->add_flag("--exclude-internal", options->exclude_internal, "without __consumer_offsets and the like");
-  command->footer(kPatternHelp);
-  add_examples(*command, {"topics list", "topics list 'orders-.*'"});
+  command.add_flag("--exclude-internal", options->exclude_internal, "without __consumer_offsets and the like");
+  command.footer(kPatternHelp);
+  add_examples(command, {"topics list", "topics list 'orders-.*'"});
 
-  command = add_command(*topics, "create", "Create topics", options, exit_code, create);
+  command = add_command(topics, "create", "Create topics", options, exit_code, create);
   add_names(command, options->names, true, "names of the new topics");
   add_partitions(command, *options, "how many partitions (default: num.partitions)", false);
-  command->add_option("--replication-factor", options->replication_factor, "how many replicas (default: the broker's)")
-      ->check(CLI::Range(1, 32767).description(""))
-      ->type_name("N");
-  command->get_option("--replica-assignment")->excludes("--partitions")->excludes("--replication-factor");
-  command->add_option("--config", options->configs, "a setting of the topic; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_flag("--if-not-exists", options->if_not_exists, "leave alone what is there already");
-  add_examples(*command, {"topics create events --partitions 6 --config retention.ms=86400000",
-                          "topics create a b c --if-not-exists"});
+  command.add_option("--replication-factor", options->replication_factor, "how many replicas (default: the broker's)")
+      .in_range(1, 32767)
+      .type_name("N");
+  command.get_option("--replica-assignment").excludes("--partitions").excludes("--replication-factor");
+  command.add_option("--config", options->configs, "a setting of the topic; may be repeated")
+      .type_name("KEY=VALUE")
+      .allow_extra_args(false);
+  command.add_flag("--if-not-exists", options->if_not_exists, "leave alone what is there already");
+  add_examples(command, {"topics create events --partitions 6 --config retention.ms=86400000",
+                         "topics create a b c --if-not-exists"});
 
-  add_describe(*topics, exit_code);
+  add_describe(topics, exit_code);
 
-  command = add_command(*topics, "alter", "Add partitions to topics", options, exit_code, alter);
-  command->description(
+  command = add_command(topics, "alter", "Add partitions to topics", options, exit_code, alter);
+  command.description(
       "Add partitions to topics\nKeys of new records then go to other partitions than before. Settings are changed "
       "with `tailrace configs alter`.");
   add_names(command, options->names, true, "names or patterns");
   add_partitions(command, *options, "how many partitions there shall be", true);
-  command->add_flag("--if-exists", options->if_exists, "pass over what is not there");
-  add_examples(*command, {"topics alter events --partitions 12"});
+  command.add_flag("--if-exists", options->if_exists, "pass over what is not there");
+  add_examples(command, {"topics alter events --partitions 12"});
 
-  command = add_command(*topics, "delete", "Delete topics with all their records", options, exit_code, remove);
+  command = add_command(topics, "delete", "Delete topics with all their records", options, exit_code, remove);
   add_names(command, options->names, true, "names or patterns; a pattern never means internal topics");
-  command->add_flag("--if-exists", options->if_exists, "pass over what is not there");
-  command->footer(kPatternHelp);
-  add_examples(*command, {"topics delete events", "topics delete 'test-.*' --if-exists"});
+  command.add_flag("--if-exists", options->if_exists, "pass over what is not there");
+  command.footer(kPatternHelp);
+  add_examples(command, {"topics delete events", "topics delete 'test-.*' --if-exists"});
 }
 
 }  // namespace tailrace::cli

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/run_directory.h"
@@ -181,29 +180,28 @@ int up(const UpOptions& options) {
   return supervisor.run();
 }
 
-void add_up_command(CLI::App& app, int& exit_code) {
+void add_up_command(Command app, int& exit_code) {
   auto options = std::make_shared<UpOptions>();
-  CLI::App* command = app.add_subcommand("up", "Run a node in the foreground");
-  command->footer(
+  Command command = app.add_subcommand("up", "Run a node in the foreground");
+  command.footer(
       "It starts the engine, the broker and their two helpers, starts again what dies, prints `ready HOST:PORT` when "
       "a client can produce, and stops on SIGTERM or Ctrl-C. Without options it listens on 127.0.0.1:9092 and keeps "
       "its "
       "data in /var/lib/tailrace (as root) or ~/.local/share/tailrace. Status 78: the configuration or the data is not "
       "as it should be.");
-  add_examples(*command,
-               {"up", "up --ephemeral --listen 127.0.0.1:0", "up --config server.properties --data /srv/log"});
-  command->add_option("--config", options->config, "a server.properties with Kafka's keys")->type_name("FILE");
-  command->add_option("--data", options->data, "the data directory (log.dirs)")->type_name("DIR");
-  command->add_option("--listen", options->listen, "where clients connect; port 0 picks a free one")
-      ->type_name("HOST:PORT");
-  command->add_option("--set", options->set, "one setting, as in the file; wins over the file; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("--run", options->run, "directory for sockets and counters (default: by the data directory)")
-      ->type_name("DIR");
-  command->add_flag("--ephemeral", options->ephemeral, "data in a temporary directory that is removed at the end");
-  command->get_option("--ephemeral")->excludes(command->get_option("--data"));
-  command->callback([options, &exit_code] {
+  add_examples(command, {"up", "up --ephemeral --listen 127.0.0.1:0", "up --config server.properties --data /srv/log"});
+  command.add_option("--config", options->config, "a server.properties with Kafka's keys").type_name("FILE");
+  command.add_option("--data", options->data, "the data directory (log.dirs)").type_name("DIR");
+  command.add_option("--listen", options->listen, "where clients connect; port 0 picks a free one")
+      .type_name("HOST:PORT");
+  command.add_option("--set", options->set, "one setting, as in the file; wins over the file; may be repeated")
+      .type_name("KEY=VALUE")
+      .allow_extra_args(false);
+  command.add_option("--run", options->run, "directory for sockets and counters (default: by the data directory)")
+      .type_name("DIR");
+  command.add_flag("--ephemeral", options->ephemeral, "data in a temporary directory that is removed at the end");
+  command.get_option("--ephemeral").excludes(command.get_option("--data"));
+  command.callback([options, &exit_code] {
     std::signal(SIGPIPE, SIG_IGN);  // a node goes on when nobody reads what it says
     exit_code = up(*options);
   });

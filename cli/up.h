@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace tailrace::cli {
+
+class Command;
 
 struct UpOptions {
   std::string config;            // --config FILE
@@ -21,7 +19,7 @@ struct UpOptions {
 };
 
 // Adds the subcommand; when it runs, `exit_code` gets the status.
-void add_up_command(CLI::App& app, int& exit_code);
+void add_up_command(Command app, int& exit_code);
 
 // Runs until told to stop; returns the exit status. Says on stderr what is wrong.
 int up(const UpOptions& options);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/help.h"

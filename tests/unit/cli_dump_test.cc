@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.h"
 #include "tests/unit/support/golden.h"
 
 namespace fs = std::filesystem;
