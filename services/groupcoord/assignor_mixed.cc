@@ -22,7 +22,7 @@ constexpr int kRoundsMax = 16;
 // A topic's subscribers, those with the fewest partitions first.
 std::vector<Member> by_load(const PartitionOwners& owners, const Topic& topic) {
   std::vector<Member> sorted = topic.subscribers;
-  std::ranges::stable_sort(sorted, {}, [&owners](Member member) { return owners.load(member); });
+  std::ranges::sort(sorted, {}, [&owners](Member member) { return std::pair(owners.load(member), member); });
   return sorted;
 }
 
@@ -113,11 +113,11 @@ class MixedAssignment {
     for (const Topic& topic : owners_.topics()) {
       if (!topic.subscribers.empty()) topics.push_back(&topic);
     }
-    std::ranges::stable_sort(topics, [](const Topic* a, const Topic* b) {
+    std::ranges::sort(topics, [](const Topic* a, const Topic* b) {
       const double a_share = static_cast<double>(a->count) / static_cast<double>(a->subscribers.size());
       const double b_share = static_cast<double>(b->count) / static_cast<double>(b->subscribers.size());
       if (a_share != b_share) return a_share > b_share;
-      return a->subscribers.size() < b->subscribers.size();
+      return std::pair(a->subscribers.size(), a) < std::pair(b->subscribers.size(), b);
     });
     return topics;
   }

@@ -45,7 +45,7 @@ void set_from(const Call& call, const Client& client, const kafka::JoinGroupRequ
   member.regex.clear();
   member.client_id = client.id;
   member.client_host = client.host;
-  auto& classic = member.classic.emplace();
+  auto& classic = member.classic.emplace(ConsumerMember::Classic{});
   classic.session_timeout_ms = request.session_timeout_ms;
   std::set<std::string_view> names;
   for (const auto& protocol : request.protocols) {

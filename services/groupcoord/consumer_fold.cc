@@ -137,7 +137,7 @@ bool ConsumerGroup::fold_member(Bytes key, std::optional<Bytes> value) {
   member.server_assignor = owned(metadata->server_assignor);
   member.classic.reset();
   if (metadata->classic_member_metadata) {
-    auto& classic = member.classic.emplace();
+    auto& classic = member.classic.emplace(ConsumerMember::Classic{});
     classic.session_timeout_ms = metadata->classic_member_metadata->session_timeout_ms;
     for (const auto& protocol : metadata->classic_member_metadata->supported_protocols) {
       classic.protocols.push_back({std::string(protocol.name), {protocol.metadata.begin(), protocol.metadata.end()}});

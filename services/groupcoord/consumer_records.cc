@@ -99,7 +99,8 @@ Record member_record(std::string_view group, const ConsumerMember& member) {
                                                 .server_assignor = member.server_assignor,
                                                 .classic_member_metadata = std::nullopt};
   if (member.classic) {
-    auto& classic = value.classic_member_metadata.emplace();
+    auto& classic =
+        value.classic_member_metadata.emplace(kafka::ConsumerGroupMemberMetadataValue::ClassicMemberMetadata{});
     classic.session_timeout_ms = member.classic->session_timeout_ms;
     for (const ClassicProtocol& protocol : member.classic->protocols) {
       classic.supported_protocols.push_back({.name = protocol.name, .metadata = protocol.metadata});
