@@ -8,8 +8,8 @@
 namespace tailrace::zkbridge::znodes {
 namespace {
 
-// Keys stay in the order in which they are written, which is Kafka's.
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;                 // as it was read
+using OrderedJson = nlohmann::ordered_json;  // to be written: keys stay in their order, which is Kafka's
 
 constexpr std::int64_t kPartitionsMax = 1'000'000;  // of a topic, in what we read
 
@@ -40,7 +40,7 @@ std::optional<Json> parse(std::string_view text) {
   return json;
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
 
 const Json* member(const Json& json, const char* key) {
   const auto at = json.find(key);
@@ -94,11 +94,13 @@ const char* protocol_name(std::int16_t protocol) {
   }
 }
 
-Json replicas_of(const Topic& topic, std::vector<BrokerId> PartitionState::* which, bool with_empty) {
-  Json json = Json::object();
+OrderedJson replicas_of(const Topic& topic, std::vector<BrokerId> PartitionState::* which, bool with_empty) {
+  OrderedJson::object_t json;
   for (std::size_t i = 0; i < topic.partitions.size(); ++i) {
     const std::vector<BrokerId>& ids = topic.partitions[i].*which;
-    if (with_empty || !ids.empty()) json[std::to_string(i)] = ids;
+    // At the end of the vector below: to look for the key first, as operator[] does, takes the longer the more there
+    // are.
+    if (with_empty || !ids.empty()) json.OrderedJson::object_t::Container::emplace_back(std::to_string(i), ids);
   }
   return json;
 }
@@ -143,47 +145,49 @@ std::optional<std::int32_t> partition_number(std::string_view text) {
 }
 
 std::string controller_json(BrokerId id, TimestampMs now_ms) {
-  return dump(
-      Json{{"version", 2}, {"brokerid", id}, {"timestamp", std::to_string(now_ms)}, {"kraftControllerEpoch", -1}});
+  return dump(OrderedJson{
+      {"version", 2}, {"brokerid", id}, {"timestamp", std::to_string(now_ms)}, {"kraftControllerEpoch", -1}});
 }
 
-std::string cluster_id_json(std::string_view id) { return dump(Json{{"version", "1"}, {"id", id}}); }
+std::string cluster_id_json(std::string_view id) { return dump(OrderedJson{{"version", "1"}, {"id", id}}); }
 
 std::optional<std::string> parse_cluster_id(std::string_view json) {
   const std::optional<Json> parsed = parse(json);
   return parsed ? text(*parsed, "id") : std::nullopt;
 }
 
-std::string feature_json() { return dump(Json{{"features", Json::object()}, {"version", 2}, {"status", 1}}); }
+std::string feature_json() {
+  return dump(OrderedJson{{"features", OrderedJson::object()}, {"version", 2}, {"status", 1}});
+}
 
 std::string broker_json(const Broker& broker, TimestampMs now_ms) {
-  Json protocols = Json::object();
-  Json endpoints = Json::array();
+  OrderedJson protocols = OrderedJson::object();
+  OrderedJson endpoints = OrderedJson::array();
   const BrokerEndpoint* plaintext = nullptr;
   for (const BrokerEndpoint& endpoint : broker.endpoints) {
     protocols[endpoint.listener] = protocol_name(endpoint.security_protocol);
     endpoints.push_back(fmt::format("{}://{}:{}", endpoint.listener, host_text(endpoint.host), endpoint.port));
     if (plaintext == nullptr && endpoint.security_protocol == 0) plaintext = &endpoint;
   }
-  Json json = {{"features", Json::object()},
-               {"listener_security_protocol_map", std::move(protocols)},
-               {"endpoints", std::move(endpoints)}};
+  OrderedJson json = {{"features", OrderedJson::object()},
+                      {"listener_security_protocol_map", std::move(protocols)},
+                      {"endpoints", std::move(endpoints)}};
   if (broker.rack) json["rack"] = *broker.rack;
   json["jmx_port"] = -1;
   // For readers older than endpoints; without a plaintext listener Kafka says -1 and null.
   json["port"] = plaintext == nullptr ? -1 : plaintext->port;
-  json["host"] = plaintext == nullptr ? Json(nullptr) : Json(plaintext->host);
+  json["host"] = plaintext == nullptr ? OrderedJson(nullptr) : OrderedJson(plaintext->host);
   json["version"] = 5;
   json["timestamp"] = std::to_string(now_ms);
   return dump(json);
 }
 
 std::string topic_json(const Topic& topic) {
-  return dump(Json{{"partitions", replicas_of(topic, &PartitionState::replicas, true)},
-                   {"topic_id", topic.id.text()},
-                   {"adding_replicas", replicas_of(topic, &PartitionState::adding, false)},
-                   {"removing_replicas", replicas_of(topic, &PartitionState::removing, false)},
-                   {"version", 3}});
+  return dump(OrderedJson{{"partitions", replicas_of(topic, &PartitionState::replicas, true)},
+                          {"topic_id", topic.id.text()},
+                          {"adding_replicas", replicas_of(topic, &PartitionState::adding, false)},
+                          {"removing_replicas", replicas_of(topic, &PartitionState::removing, false)},
+                          {"version", 3}});
 }
 
 std::optional<Topic> parse_topic(std::string_view json) {
@@ -203,11 +207,11 @@ std::optional<Topic> parse_topic(std::string_view json) {
 }
 
 std::string partition_state_json(const PartitionState& state) {
-  return dump(Json{{"controller_epoch", state.controller_epoch},
-                   {"leader", state.leader},
-                   {"version", 1},
-                   {"leader_epoch", state.leader_epoch},
-                   {"isr", state.isr}});
+  return dump(OrderedJson{{"controller_epoch", state.controller_epoch},
+                          {"leader", state.leader},
+                          {"version", 1},
+                          {"leader_epoch", state.leader_epoch},
+                          {"isr", state.isr}});
 }
 
 bool parse_partition_state(std::string_view json, PartitionState& state) {
@@ -227,9 +231,9 @@ bool parse_partition_state(std::string_view json, PartitionState& state) {
 }
 
 std::string config_json(const node::ConfigMap& configs) {
-  Json entries = Json::object();
+  OrderedJson entries = OrderedJson::object();
   for (const auto& [key, value] : configs) entries[key] = value;
-  return dump(Json{{"version", 1}, {"config", std::move(entries)}});
+  return dump(OrderedJson{{"version", 1}, {"config", std::move(entries)}});
 }
 
 std::optional<node::ConfigMap> parse_config(std::string_view json) {
@@ -248,14 +252,14 @@ node::ConfigMap as_stored(const node::ConfigMap& configs) {
 }
 
 std::string config_change_json(std::string_view entity_path) {
-  return dump(Json{{"version", 2}, {"entity_path", entity_path}});
+  return dump(OrderedJson{{"version", 2}, {"entity_path", entity_path}});
 }
 
 std::string producer_ids_json(const ProducerIdBlock& block) {
-  return dump(Json{{"version", 1},
-                   {"broker", block.broker},
-                   {"block_start", std::to_string(block.first)},
-                   {"block_end", std::to_string(block.last)}});
+  return dump(OrderedJson{{"version", 1},
+                          {"broker", block.broker},
+                          {"block_start", std::to_string(block.first)},
+                          {"block_end", std::to_string(block.last)}});
 }
 
 std::optional<ProducerIdBlock> parse_producer_ids(std::string_view json) {
