@@ -1,6 +1,8 @@
 // Requests of any kind to the controller over a store in memory, with a broker that does what it is told: each is
 // answered once, with a sound response of the version asked for, or cut off; and a controller that starts on what is
-// then in the store takes it, and has the same cluster.
+// then in the store takes it, and has the same cluster. Requests that would make more than a hundred partitions are
+// left out: they bring no other paths, and the thousands of nodes that are prepared before the store refuses them take
+// longer than a thousand other inputs.
 //
 // The input is that of broker_fuzz.cc: api key, version, two bytes of length (little-endian), body. The topics are
 // topic0 to topic2, as long as nobody deletes them. A world serves many inputs; every few of them, and with the last
@@ -16,7 +18,11 @@
 
 #include "engine/base/check.h"
 #include "fuzz/history.h"
+#include "services/kafka/codec.h"
 #include "services/kafka/message_types.h"
+#include "services/kafka/messages/create_partitions.h"
+#include "services/kafka/messages/create_topics.h"
+#include "services/zkbridge/topic_plans.h"
 #include "tests/unit/support/controller_world.h"
 
 namespace {
@@ -26,7 +32,7 @@ using namespace tailrace::zkbridge;
 
 constexpr std::size_t kRequestsMax = 16;
 constexpr int kInputsPerWorld = 1000;  // one after the other; what one leaves the next one finds
-constexpr int kInputsPerController = 16;
+constexpr int kInputsPerController = 64;
 constexpr std::size_t kNodesMax = 500;          // of the store: then it is full
 constexpr std::size_t kNodesPerWorldMax = 250;  // with more a new world begins
 constexpr std::int64_t kPauseMs = 300'000;      // between two inputs
@@ -58,6 +64,21 @@ std::vector<std::byte> request_of(const Asked& asked, Bytes body) {
       {.api_key = asked.key, .api_version = asked.version, .correlation_id = kCorrelationId, .client_id = "fuzz"}, to);
   to.append(body);
   return {to.bytes().begin(), to.bytes().end()};
+}
+
+// More than the controller takes is refused at once.
+bool makes_many_partitions(const Asked& asked, Bytes body) {
+  const auto is_many = [](std::int64_t count) { return count > 100 && count <= 2 * kNewPartitionsMax; };
+  if (asked.key == kafka::CreateTopicsRequest::kMessage.api_key) {
+    const auto request = kafka::decode<kafka::CreateTopicsRequest>(body, asked.version);
+    return request &&
+           std::ranges::any_of(request->topics, [&](const auto& topic) { return is_many(topic.num_partitions); });
+  }
+  if (asked.key == kafka::CreatePartitionsRequest::kMessage.api_key) {
+    const auto request = kafka::decode<kafka::CreatePartitionsRequest>(body, asked.version);
+    return request && std::ranges::any_of(request->topics, [&](const auto& topic) { return is_many(topic.count); });
+  }
+  return false;
 }
 
 bool is_same(const Topic& a, const Topic& b) {
@@ -99,10 +120,11 @@ void serve(World& world, Bytes left) {
                     .version = static_cast<std::int16_t>(static_cast<std::int8_t>(left[1]))};
     const std::size_t length = std::min<std::size_t>(
         static_cast<std::size_t>(left[2]) | static_cast<std::size_t>(left[3]) << 8, left.size() - 4);
-    asked.push_back(one);
-    world.run(
-        world.controller->on_forward(kBroker, asked.size(), request_of(one, left.subspan(4, length)), world.moment));
+    const Bytes body = left.subspan(4, length);
     left = left.subspan(4 + length);
+    if (makes_many_partitions(one, body)) continue;
+    asked.push_back(one);
+    world.run(world.controller->on_forward(kBroker, asked.size(), request_of(one, body), world.moment));
   }
   // Whatever waits, waits no longer, and notices of changed settings grow old.
   world.moment.wall_ms += kPauseMs;
