@@ -139,6 +139,17 @@ bool ConsumerGroup::take_over(const ClassicGroup& classic, const Moment& moment,
 
 // -- And back ------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// All that it has not given up.
+Assignment held_by(const ConsumerMember& member) {
+  AssignmentEpochs held = member.assigned;
+  for (const auto& [topic, partitions] : member.revoking) held[topic].insert(partitions.begin(), partitions.end());
+  return without_epochs(held);
+}
+
+}  // namespace
+
 // Without these, all members that are left speak the classic protocol, and it may be.
 bool ConsumerGroup::may_become_classic(const std::set<std::string_view>& without) const {
   std::size_t staying = 0;
@@ -165,7 +176,10 @@ bool ConsumerGroup::become_classic(const std::set<std::string_view>& without, bo
     member.session_timeout_ms = from.classic->session_timeout_ms;
     member.protocols = from.classic->protocols;
     const Bytes metadata = member.protocols.empty() ? Bytes{} : Bytes(member.protocols.front().metadata);
-    member.assignment = assignment_bytes(target_.of(member_id), metadata, *context_.image);
+    // Until the rebalance it has what it has. Kafka writes down the target then, and when the next member of the
+    // consumer protocol comes before this one has heard of anything, two have the same partition.
+    const Assignment assignment = must_rebalance ? held_by(from) : target_.of(member_id);
+    member.assignment = assignment_bytes(assignment, metadata, *context_.image);
     members.push_back(std::move(member));
   }
 

@@ -229,6 +229,26 @@ TEST_F(Conversion, AClassicGroupBecomesAConsumerGroupAndGoesBack) {
   EXPECT_EQ(world_.reloaded("g")->members().size(), 0u);
 }
 
+TEST_F(Conversion, WhoHasHeardOfNothingKeepsWhatItHas) {
+  upgrade_with_c();
+  send(alive("c", kLeaveEpoch));
+  ASSERT_NE(successor_, nullptr);
+
+  // The next one comes at once: nothing may be given to it before a and b know.
+  ASSERT_EQ(upgrade_by(static_cast<ClassicGroup&>(*successor_), joining("d", {"orders"})), ErrorCode::NONE);
+  EXPECT_EQ(answer_.assignment, Assignment{});
+  EXPECT_EQ(without_epochs(group_->members().at("a").assigned), (Assignment{{orders_, {0, 1}}}));
+  EXPECT_EQ(without_epochs(group_->members().at("b").assigned), (Assignment{{orders_, {2, 3}}}));
+
+  // Nor if one of them had been asked to give up something, and the group went back before it did.
+  join("a", {{orders_, {0, 1}}});
+  send(alive("d", kLeaveEpoch));
+  ASSERT_NE(successor_, nullptr);
+  ASSERT_EQ(upgrade_by(static_cast<ClassicGroup&>(*successor_), joining("e", {"orders"})), ErrorCode::NONE);
+  EXPECT_EQ(answer_.assignment, Assignment{});
+  EXPECT_EQ(without_epochs(group_->members().at("a").assigned), (Assignment{{orders_, {0, 1}}}));
+}
+
 TEST_F(Conversion, ThePolicyMayForbidBoth) {
   world_.settings.may_upgrade = false;
   const auto classic = classic_group({classic_member("a", {})});
