@@ -3,8 +3,10 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "services/kafka/api_table.h"
-#include "services/kafka/codec.h"
+#include "services/kafka/consumer_protocol.h"
+#include "services/kafka/messages/consumer_protocol.h"
 #include "services/kafka/messages/heartbeat.h"
 #include "services/kafka/messages/join_group.h"
 #include "services/kafka/messages/leave_group.h"
@@ -17,94 +19,55 @@ using kafka::ErrorCode;
 
 namespace {
 
-constexpr Duration kSessionTimeout = std::chrono::milliseconds(ClassicMember::kSessionTimeoutMs);
+constexpr Duration kSessionTimeout = std::chrono::milliseconds(GroupMember::kSessionTimeoutMs);
 
-// The assignment of a member, and its subscription, in a form of our own: the coordinator looks at neither.
-std::vector<std::byte> bytes_of(const GroupLedger::Partitions& partitions) {
+template <class Message>
+std::vector<std::byte> consumer_bytes(const Message& message) {
+  kafka::Buffer buffer;
+  CHECK(kafka::encode_consumer_protocol(message, Message::kMessage.version_max, buffer));
+  return {buffer.bytes().begin(), buffer.bytes().end()};
+}
+
+// The assignment of a member. In a group that stays classic it has a form of our own: the coordinator does not look.
+std::vector<std::byte> bytes_of(const GroupLedger::Partitions& partitions, const GroupPlan& plan) {
   std::vector<std::byte> bytes;
+  if (plan.is_mixed) {
+    kafka::ConsumerProtocolAssignment assignment;
+    if (!partitions.empty()) {
+      assignment.assigned_partitions = {{.topic = plan.topic, .partitions = {partitions.begin(), partitions.end()}}};
+    }
+    return consumer_bytes(assignment);
+  }
   for (const std::int32_t each : partitions) bytes.push_back(static_cast<std::byte>(each));
   return bytes;
 }
-GroupLedger::Partitions partitions_of(Bytes bytes) {
+// nullopt: it is none.
+std::optional<GroupLedger::Partitions> partitions_of(Bytes bytes, const GroupPlan& plan) {
   GroupLedger::Partitions partitions;
+  if (plan.is_mixed && !bytes.empty()) {
+    const auto assignment = kafka::decode_consumer_protocol<kafka::ConsumerProtocolAssignment>(bytes);
+    if (!assignment) return std::nullopt;
+    for (const auto& topic : assignment->assigned_partitions) {
+      if (topic.topic != plan.topic) return std::nullopt;
+      partitions.insert(topic.partitions.begin(), topic.partitions.end());
+    }
+    return partitions;
+  }
   for (const std::byte each : bytes) partitions.insert(std::to_integer<std::int32_t>(each));
   return partitions;
 }
 
-std::int16_t error_of(const kafka::OffsetCommitResponse& response) {
-  return response.topics.at(0).partitions.at(0).error_code;
-}
-template <class Response>
-std::int16_t error_of(const Response& response) {
-  return response.error_code;
+std::vector<std::byte> subscription_to(const GroupPlan& plan) {
+  kafka::ConsumerProtocolSubscription subscription;
+  subscription.topics = {plan.topic};
+  return consumer_bytes(subscription);
 }
 
 }  // namespace
 
-ClassicMember::ClassicMember(GroupNetwork& network, std::string group, std::string topic, std::int32_t partitions,
-                             int number, std::string instance)
-    : network_(network),
-      group_(std::move(group)),
-      topic_(std::move(topic)),
-      partitions_(partitions),
-      number_(number),
-      instance_(std::move(instance)) {
-  come_back();
-}
-
-ClassicMember::~ClassicMember() = default;
-
-std::string ClassicMember::text() const {
-  return fmt::format("member {} of {} ({}, generation {}, {} partitions, {} heartbeats)", number_, group_,
-                     is_alive_ ? member_id_ : "gone", generation_, assignment_.size(), heartbeats_);
-}
-
-template <class Response, class Request>
-void ClassicMember::ask(const Request& request, std::int16_t version,
-                        void (ClassicMember::*then)(const Response*, ErrorCode)) {
-  kafka::Buffer body;
-  kafka::encode(request, version, body);
-  asked_at_ = network_.schedule().now();
-  network_.call(Request::kMessage.api_key, version, "client" + std::to_string(number_),
-                {body.bytes().begin(), body.bytes().end()}, life_, [this, version, then](const GroupAnswer& answer) {
-                  if (answer.is_lost) return (this->*then)(nullptr, ErrorCode::NETWORK_EXCEPTION);
-                  if (answer.error != ErrorCode::NONE) return (this->*then)(nullptr, answer.error);
-                  const auto response = kafka::decode_exactly<Response>(answer.body, version);
-                  if (!response) return network_.schedule().fail("a response of {} is not one", group_);
-                  (this->*then)(&*response, static_cast<ErrorCode>(error_of(*response)));
-                });
-}
-
-void ClassicMember::after(std::int64_t low_us, std::int64_t high_us, void (ClassicMember::*then)()) {
-  Schedule& schedule = network_.schedule();
-  schedule.after(Duration{schedule.random.between(low_us, high_us)}, life_, [this, then] { (this->*then)(); });
-}
-
-void ClassicMember::come_back() {
-  is_alive_ = true;
-  life_ = std::make_shared<int>(0);
-  member_id_.clear();
-  generation_ = -1;
-  heartbeats_ = 0;
-  after(0, 500'000, &ClassicMember::join);
-}
-
-// Without a word; what is on its way to it is lost.
-void ClassicMember::die() {
-  network_.schedule().note("{} dies", text());
-  revoke();
-  is_alive_ = false;
-  life_.reset();
-  Schedule& schedule = network_.schedule();
-  // Sooner or later than its session ends.
-  life_ = std::make_shared<int>(0);
-  schedule.after(Duration{schedule.random.between(100'000, 15'000'000)}, life_, [this] { come_back(); });
-}
-
 void ClassicMember::revoke() {
-  network_.ledger().on_revoked(group_, number_);
-  assignment_.clear();
-  heartbeats_ = 0;
+  GroupMember::revoke();
+  is_synced_ = false;
 }
 
 void ClassicMember::go_on_after(ErrorCode error) {
@@ -113,7 +76,7 @@ void ClassicMember::go_on_after(ErrorCode error) {
     case ErrorCode::COORDINATOR_NOT_AVAILABLE:
     case ErrorCode::COORDINATOR_LOAD_IN_PROGRESS:
     case ErrorCode::NOT_COORDINATOR:
-      if (network_.schedule().now() > last_contact_ + kSessionTimeout) break;  // nobody can tell whether it is in still
+      if (schedule().now() > last_contact_ + kSessionTimeout) break;  // nobody can tell whether it is in still
       return generation_ < 0 ? after(50'000, 200'000, &ClassicMember::join)
                              : after(50'000, 200'000, &ClassicMember::heartbeat);
     case ErrorCode::REBALANCE_IN_PROGRESS:
@@ -123,11 +86,15 @@ void ClassicMember::go_on_after(ErrorCode error) {
       if (!instance_.empty()) return die();
       [[fallthrough]];
     case ErrorCode::UNKNOWN_MEMBER_ID:
-    case ErrorCode::ILLEGAL_GENERATION:
       member_id_.clear();
+      if (is_synced_) on_thrown_out(error, last_contact_ + kSessionTimeout);
+      break;
+    case ErrorCode::ILLEGAL_GENERATION:
+      // A group that becomes a classic one has a new generation, which its members hear of in this way.
+      if (is_synced_ && !plan_.is_mixed) on_thrown_out(error, last_contact_ + kSessionTimeout);
       break;
     default:
-      return network_.schedule().fail("{} is answered with error {}", text(), kafka::error_name(error));
+      return schedule().fail("{} is answered with error {}", text(), kafka::error_name(error));
   }
   revoke();
   generation_ = -1;
@@ -138,13 +105,13 @@ void ClassicMember::go_on_after(ErrorCode error) {
 
 void ClassicMember::join() {
   kafka::JoinGroupRequest request;
-  request.group_id = group_;
+  request.group_id = group();
   request.session_timeout_ms = kSessionTimeoutMs;
   request.rebalance_timeout_ms = kRebalanceTimeoutMs;
   request.member_id = member_id_;
-  if (!instance_.empty()) request.group_instance_id = instance_;
-  request.protocol_type = "sim";
-  const std::vector<std::byte> metadata = bytes_of({number_});
+  request.group_instance_id = instance();
+  request.protocol_type = protocol_type();
+  const std::vector<std::byte> metadata = plan_.is_mixed ? subscription_to(plan_) : bytes_of({number_}, plan_);
   request.protocols = {{.name = "first", .metadata = metadata}, {.name = "second", .metadata = metadata}};
   ask<kafka::JoinGroupResponse>(request, 9, &ClassicMember::on_joined);
 }
@@ -163,25 +130,25 @@ void ClassicMember::on_joined(const kafka::JoinGroupResponse* response, ErrorCod
   is_leader_ = response->leader == member_id_ && !response->skip_assignment;
   members_.clear();
   for (const auto& member : response->members) members_.emplace_back(member.member_id);
-  last_contact_ = network_.schedule().now();
-  if (network_.schedule().random.one_in(20) && !network_.is_calm()) return die();
-  if (network_.schedule().random.one_in(4)) return after(0, 2'000'000, &ClassicMember::sync);
+  last_contact_ = schedule().now();
+  if (schedule().random.one_in(20) && !network_.is_calm()) return die();
+  if (schedule().random.one_in(4)) return after(0, 2'000'000, &ClassicMember::sync);
   sync();
 }
 
 void ClassicMember::sync() {
   kafka::SyncGroupRequest request;
-  request.group_id = group_;
+  request.group_id = group();
   request.generation_id = generation_;
   request.member_id = member_id_;
-  if (!instance_.empty()) request.group_instance_id = instance_;
-  request.protocol_type = "sim";
+  request.group_instance_id = instance();
+  request.protocol_type = protocol_type();
   request.protocol_name = "first";
   std::vector<std::vector<std::byte>> kept;
   if (is_leader_) {
     std::vector<GroupLedger::Partitions> shares(members_.size());
-    for (std::int32_t i = 0; i < partitions_; ++i) shares[static_cast<std::size_t>(i) % shares.size()].insert(i);
-    for (const auto& share : shares) kept.push_back(bytes_of(share));
+    for (std::int32_t i = 0; i < plan_.partitions; ++i) shares[static_cast<std::size_t>(i) % shares.size()].insert(i);
+    for (const auto& share : shares) kept.push_back(bytes_of(share, plan_));
     for (std::size_t i = 0; i < members_.size(); ++i) {
       request.assignments.push_back({.member_id = members_[i], .assignment = kept[i]});
     }
@@ -191,66 +158,60 @@ void ClassicMember::sync() {
 
 void ClassicMember::on_synced(const kafka::SyncGroupResponse* response, ErrorCode error) {
   if (error != ErrorCode::NONE) return go_on_after(error);
-  assignment_ = partitions_of(response->assignment);
+  const auto assigned = partitions_of(response->assignment, plan_);
+  if (!assigned) return schedule().fail("{} is assigned what it did not ask for", text());
+  assignment_ = *assigned;
+  is_synced_ = true;
   last_contact_ = asked_at_;
-  network_.ledger().on_contact(group_, number_, asked_at_ + kSessionTimeout);
-  network_.ledger().on_assigned(group_, generation_, true, number_, identity(), assignment_);
-  network_.schedule().note("{} has {} partitions", text(), assignment_.size());
+  ledger().on_contact(group(), number_, asked_at_ + kSessionTimeout);
+  ledger().on_assigned(group(), generation_, !plan_.is_mixed, number_, identity(), assignment_);
+  ledger().on_generation(group(), generation_);
+  schedule().note("{} has {} partitions", text(), assignment_.size());
   live();
 }
 
 // -- In a generation -----------------------------------------------------------------------------------------------
 
 void ClassicMember::live() {
-  Random& random = network_.schedule().random;
+  Random& random = schedule().random;
   if (!network_.is_calm() && random.one_in(12)) return random.one_in(2) ? leave() : die();
   if (!assignment_.empty() && random.one_in(2)) return after(1'000, 500'000, &ClassicMember::commit);
   after(500'000, 2'000'000, &ClassicMember::heartbeat);
 }
 
 void ClassicMember::heartbeat() {
-  kafka::HeartbeatRequest request{.group_id = group_, .generation_id = generation_, .member_id = member_id_};
-  if (!instance_.empty()) request.group_instance_id = instance_;
+  kafka::HeartbeatRequest request{.group_id = group(), .generation_id = generation_, .member_id = member_id_};
+  request.group_instance_id = instance();
   ask<kafka::HeartbeatResponse>(request, 4, &ClassicMember::on_heartbeat);
 }
 
 void ClassicMember::on_heartbeat(const kafka::HeartbeatResponse*, ErrorCode error) {
   if (error != ErrorCode::NONE) return go_on_after(error);
+  if (!plan_.is_mixed && generation_ < asked_generation_) {
+    return schedule().fail("{} is not told of generation {}", text(), asked_generation_);
+  }
   ++heartbeats_;
   last_contact_ = asked_at_;
-  network_.ledger().on_contact(group_, number_, asked_at_ + kSessionTimeout);
+  ledger().on_contact(group(), number_, asked_at_ + kSessionTimeout);
   live();
-}
-
-void ClassicMember::commit() {
-  if (assignment_.empty()) return heartbeat();
-  Random& random = network_.schedule().random;
-  committing_ = *std::next(assignment_.begin(), static_cast<std::ptrdiff_t>(random.below(assignment_.size())));
-  committed_ = network_.ledger().next_offset(group_, committing_);
-  kafka::OffsetCommitRequest request;
-  request.group_id = group_;
-  request.generation_id_or_member_epoch = generation_;
-  request.member_id = member_id_;
-  if (!instance_.empty()) request.group_instance_id = instance_;
-  request.topics = {{.name = topic_, .partitions = {{.partition_index = committing_, .committed_offset = committed_}}}};
-  ask<kafka::OffsetCommitResponse>(request, 9, &ClassicMember::on_commit);
 }
 
 void ClassicMember::on_commit(const kafka::OffsetCommitResponse*, ErrorCode error) {
   if (error != ErrorCode::NONE) return go_on_after(error);
-  last_contact_ = asked_at_;
-  network_.ledger().on_committed(group_, committing_, committed_);
+  // In a consumer group a commit is no sign of life.
+  if (!plan_.is_mixed) last_contact_ = asked_at_;
+  ledger().on_committed(group(), number_, committing_, committed_, asked_at_);
   live();
 }
 
 // -- The end -------------------------------------------------------------------------------------------------------
 
 void ClassicMember::leave() {
-  network_.schedule().note("{} leaves", text());
+  schedule().note("{} leaves", text());
   revoke();
-  kafka::LeaveGroupRequest request{.group_id = group_};
+  kafka::LeaveGroupRequest request{.group_id = group()};
   request.members = {{.member_id = member_id_}};
-  if (!instance_.empty()) request.members[0].group_instance_id = instance_;
+  request.members[0].group_instance_id = instance();
   ask<kafka::LeaveGroupResponse>(request, 5, &ClassicMember::on_left);
 }
 

@@ -6,8 +6,12 @@
 
 #include "services/kafka/api_table.h"
 #include "services/kafka/codec.h"
+#include "services/kafka/messages/consumer_group_describe.h"
+#include "services/kafka/messages/describe_groups.h"
 #include "services/kafka/messages/offset_fetch.h"
 #include "services/node/offsets_topic.h"
+#include "tests/sim/classic_member.h"
+#include "tests/sim/consumer_member.h"
 #include "tests/sim/controller.h"
 
 namespace tailrace::sim {
@@ -45,6 +49,8 @@ GroupsWorld::GroupsWorld(std::uint64_t seed, bool verbose)
   engine_settings_.durability = server::Durability::disk;
   engine_settings_.checkpoint_interval_ms = plan_.checkpoint_interval_ms;
   settings_.initial_rebalance_delay = Duration{schedule_.random.one_in(2) ? 0 : 3'000'000};
+  settings_.consumer_session_timeout_ms = GroupMember::kSessionTimeoutMs;
+  settings_.consumer_heartbeat_interval_ms = 1'500;
   std::string name;
   const std::shared_ptr<Inode> root = disk_.parent_of(kDataDirectory, name);
   disk_.change_names(*root, {{{name, std::make_shared<Inode>(disk_, true)}}});
@@ -56,7 +62,7 @@ GroupsWorld::GroupsWorld(std::uint64_t seed, bool verbose)
   }
   control_ = std::make_unique<ClientProcess>(around_, stage_, "control", 4);
   control_->actors().push_back(std::make_unique<Controller>(*control_));
-  make_members();
+  make_groups();
 }
 
 GroupsWorld::~GroupsWorld() {
@@ -66,20 +72,33 @@ GroupsWorld::~GroupsWorld() {
   if (engine_ != nullptr) engine_->io().abandon();
 }
 
-void GroupsWorld::make_members() {
+void GroupsWorld::make_groups() {
   Random& random = schedule_.random;
-  int number = 0;
   const auto groups = random.between(1, 4);
   for (std::int64_t i = 0; i < groups; ++i) {
-    const std::string group = "group" + std::to_string(i);
-    const std::string topic = "topic" + std::to_string(i);
-    const auto partitions = static_cast<std::int32_t>(random.between(1, 12));
-    topics_[topic] = {random_topic_id(random), partitions};
-    partitions_[group] = partitions;
-    const auto members = random.between(1, 5);
-    for (std::int64_t k = 0; k < members; ++k) {
-      const std::string instance = random.one_in(3) ? "instance" + std::to_string(k) : "";
-      members_.push_back(std::make_unique<ClassicMember>(*this, group, topic, partitions, ++number, instance));
+    const auto protocol = static_cast<Protocol>(random.below(3));
+    auto plan = std::make_unique<GroupPlan>(GroupPlan{.group = "group" + std::to_string(i),
+                                                      .topic = "topic" + std::to_string(i),
+                                                      .topic_id = random_topic_id(random),
+                                                      .partitions = static_cast<std::int32_t>(random.between(1, 12)),
+                                                      .is_mixed = protocol == Protocol::mixed});
+    topics_[plan->topic] = {plan->topic_id, plan->partitions};
+    make_members(*plan, protocol);
+    plans_.emplace_back(std::move(plan), protocol);
+  }
+}
+
+void GroupsWorld::make_members(const GroupPlan& plan, Protocol protocol) {
+  Random& random = schedule_.random;
+  const auto members = random.between(protocol == Protocol::mixed ? 2 : 1, 5);
+  for (std::int64_t k = 0; k < members; ++k) {
+    const std::string instance = random.one_in(3) ? "instance" + std::to_string(k) : "";
+    const int number = static_cast<int>(members_.size()) + 1;
+    const bool is_consumer = protocol == Protocol::consumer || (protocol == Protocol::mixed && k % 2 == 0);
+    if (is_consumer) {
+      members_.push_back(std::make_unique<ConsumerMember>(*this, plan, number, instance));
+    } else {
+      members_.push_back(std::make_unique<ClassicMember>(*this, plan, number, instance));
     }
   }
 }
@@ -175,27 +194,39 @@ void GroupsWorld::call(std::int16_t api_key, std::int16_t version, const std::st
   });
 }
 
+template <class Response, class Request>
+void GroupsWorld::ask(const GroupPlan& plan, const Request& request, std::int16_t version,
+                      void (GroupsWorld::*then)(const GroupPlan&, const Response&)) {
+  kafka::Buffer body;
+  kafka::encode(request, version, body);
+  call(Request::kMessage.api_key, version, "checker", {body.bytes().begin(), body.bytes().end()}, life_,
+       [this, &plan, version, then](const GroupAnswer& answer) {
+         if (answer.is_lost || answer.error != kafka::ErrorCode::NONE) return;
+         const auto response = kafka::decode_exactly<Response>(answer.body, version);
+         if (!response) return schedule_.fail("a response about {} is not one", plan.group);
+         (this->*then)(plan, *response);
+       });
+}
+
 void GroupsWorld::fetch_some() {
   Random& random = schedule_.random;
-  const auto group = std::next(partitions_.begin(), static_cast<std::ptrdiff_t>(random.below(partitions_.size())));
-  std::vector<std::int32_t> all(static_cast<std::size_t>(group->second));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
-  fetch(group->first, all);
+  fetch(*plans_[random.below(plans_.size())].first);
   schedule_.after(Duration{random.between(100'000, 2'000'000)}, life_, [this] { fetch_some(); });
 }
 
-void GroupsWorld::fetch(const std::string& group, std::vector<std::int32_t> partitions) {
+void GroupsWorld::fetch(const GroupPlan& plan) {
   constexpr std::int16_t kVersion = 8;
+  std::vector<std::int32_t> partitions(static_cast<std::size_t>(plan.partitions));
+  for (std::size_t i = 0; i < partitions.size(); ++i) partitions[i] = static_cast<std::int32_t>(i);
   kafka::OffsetFetchRequest request;
-  request.groups = {{.group_id = group}};
-  const std::string topic = "topic" + group.substr(5);
-  request.groups[0].topics = {{.name = topic, .partition_indexes = partitions}};
+  request.groups = {{.group_id = plan.group}};
+  request.groups[0].topics = {{.name = plan.topic, .partition_indexes = partitions}};
   kafka::Buffer body;
   kafka::encode(request, kVersion, body);
   std::map<std::int32_t, std::int64_t> known;
-  for (const std::int32_t each : partitions) known[each] = ledger_.acknowledged(group, each);
+  for (const std::int32_t each : partitions) known[each] = ledger_.acknowledged(plan.group, each);
   call(kafka::api_key::kOffsetFetch, kVersion, "checker", {body.bytes().begin(), body.bytes().end()}, life_,
-       [this, group, known](const GroupAnswer& answer) {
+       [this, group = plan.group, known](const GroupAnswer& answer) {
          if (answer.is_lost || answer.error != kafka::ErrorCode::NONE) return;
          const auto response = kafka::decode_exactly<kafka::OffsetFetchResponse>(answer.body, kVersion);
          if (!response) return schedule_.fail("an OffsetFetch response is not one");
@@ -205,6 +236,39 @@ void GroupsWorld::fetch(const std::string& group, std::vector<std::int32_t> part
            ledger_.on_fetched(group, each.partition_index, each.committed_offset, known.at(each.partition_index));
          }
        });
+}
+
+void GroupsWorld::describe(const GroupPlan& plan, Protocol protocol) {
+  if (protocol == Protocol::classic) {
+    const kafka::DescribeGroupsRequest request{.groups = {plan.group}};
+    return ask<kafka::DescribeGroupsResponse>(plan, request, 6, &GroupsWorld::on_described);
+  }
+  const kafka::ConsumerGroupDescribeRequest request{.group_ids = {plan.group}};
+  ask<kafka::ConsumerGroupDescribeResponse>(plan, request, 1, &GroupsWorld::on_described);
+}
+
+void GroupsWorld::on_described(const GroupPlan& plan, const kafka::DescribeGroupsResponse& response) {
+  const auto& group = response.groups.at(0);
+  if (group.error_code != 0) return;
+  ++described_;
+  if (group.group_state != "Stable") schedule_.fail("{} is {}", plan.group, group.group_state);
+}
+
+void GroupsWorld::on_described(const GroupPlan& plan, const kafka::ConsumerGroupDescribeResponse& response) {
+  const auto& group = response.groups.at(0);
+  if (group.error_code != 0) return;
+  ++described_;
+  if (group.group_state != "Stable") return schedule_.fail("{} is {}", plan.group, group.group_state);
+  for (const auto& member : group.members) {
+    GroupLedger::Partitions has;
+    for (const auto& topic : member.assignment.topic_partitions) {
+      has.insert(topic.partitions.begin(), topic.partitions.end());
+    }
+    const bool is_so = std::ranges::any_of(members_, [&](const auto& each) {
+      return each->group() == plan.group && each->id() == member.member_id && each->assignment() == has;
+    });
+    if (!is_so) schedule_.fail("{}: {} is said to have {} partitions", plan.group, member.member_id, has.size());
+  }
 }
 
 // -- Faults --------------------------------------------------------------------------------------------------------
@@ -245,7 +309,8 @@ void GroupsWorld::strike() {
 
 std::string GroupsWorld::unfinished() const {
   if (engine_ == nullptr || groups_ == nullptr) return "a process is not running";
-  for (const auto& [group, partitions] : partitions_) {
+  for (const auto& [plan, protocol] : plans_) {
+    const std::string& group = plan->group;
     GroupLedger::Partitions all;
     std::optional<std::int32_t> generation;
     for (const auto& member : members_) {
@@ -255,8 +320,8 @@ std::string GroupsWorld::unfinished() const {
       generation = member->generation();
       all.insert(member->assignment().begin(), member->assignment().end());
     }
-    if (all.size() != static_cast<std::size_t>(partitions)) {
-      return fmt::format("{} has {} of {} partitions", group, all.size(), partitions);
+    if (all.size() != static_cast<std::size_t>(plan->partitions)) {
+      return fmt::format("{} has {} of {} partitions", group, all.size(), plan->partitions);
     }
   }
   return {};
@@ -276,9 +341,11 @@ Outcome GroupsWorld::run() {
       if (schedule_.now() >= end) schedule_.fail("no progress: {}", unfinished());
       run_until(schedule_.now() + Duration{100'000});
     }
+    for (const auto& [plan, protocol] : plans_) describe(*plan, protocol);
     const std::size_t before = fetches_;
-    while (!schedule_.violation() && fetches_ < before + 3 * partitions_.size()) {
+    while (!schedule_.violation() && (fetches_ < before + 3 * plans_.size() || described_ < plans_.size())) {
       run_until(schedule_.now() + Duration{100'000});
+      if (schedule_.now() >= end + kProgressTime) schedule_.fail("groups are not described");
     }
   }
   return {schedule_.violation().value_or(""),
@@ -287,6 +354,7 @@ Outcome GroupsWorld::run() {
            {"assignments", ledger_.assignments()},
            {"commits", ledger_.commits()},
            {"fetches", fetches_},
+           {"groups", plans_.size()},
            {"coordinator starts", coordinators_},
            {"engine starts", incarnation_}}};
 }

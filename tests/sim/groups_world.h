@@ -1,6 +1,7 @@
-// GroupsWorld: one run of one seed with consumer groups: the real coordinator over the real engine, members that come
-// and go, and faults that strike the processes and the sessions between them. When everything is healed, each group
-// must find its way to one generation that has all partitions, and what was committed must be there.
+// GroupsWorld: one run of one seed with groups: the real coordinator over the real engine, members of both protocols
+// that come and go, and faults that strike the processes and the sessions between them. When everything is healed, each
+// group must find its way to one generation that has all partitions, the coordinator must say the same of it, and what
+// was committed must be there.
 #pragma once
 
 #include <map>
@@ -9,14 +10,19 @@
 #include <vector>
 
 #include "services/groupcoord/settings.h"
-#include "tests/sim/classic_member.h"
 #include "tests/sim/client_process.h"
 #include "tests/sim/engine_process.h"
 #include "tests/sim/group_ledger.h"
+#include "tests/sim/group_member.h"
 #include "tests/sim/group_process.h"
 #include "tests/sim/history.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/seeds.h"
+
+namespace tailrace::kafka {
+struct ConsumerGroupDescribeResponse;
+struct DescribeGroupsResponse;
+}  // namespace tailrace::kafka
 
 namespace tailrace::sim {
 
@@ -33,7 +39,9 @@ class GroupsWorld final : public GroupNetwork {
   bool is_calm() override { return calm_; }
 
  private:
-  void make_members();
+  enum class Protocol : std::uint8_t { classic, consumer, mixed };
+  void make_groups();
+  void make_members(const GroupPlan& plan, Protocol protocol);
   bool run_until(Instant end);  // false: a rule was broken
   void start_engine();
   void end_engine(bool power_cut);
@@ -45,7 +53,14 @@ class GroupsWorld final : public GroupNetwork {
   void strike();
   void plan_next_strike();
   void fetch_some();
-  void fetch(const std::string& group, std::vector<std::int32_t> partitions);
+  void fetch(const GroupPlan& plan);
+  // What the coordinator says of each group when all are settled.
+  void describe(const GroupPlan& plan, Protocol protocol);
+  void on_described(const GroupPlan& plan, const kafka::ConsumerGroupDescribeResponse& response);
+  void on_described(const GroupPlan& plan, const kafka::DescribeGroupsResponse& response);
+  template <class Response, class Request>
+  void ask(const GroupPlan& plan, const Request& request, std::int16_t version,
+           void (GroupsWorld::*then)(const GroupPlan&, const Response&));
   [[nodiscard]] std::string unfinished() const;
 
   Schedule schedule_;
@@ -63,12 +78,13 @@ class GroupsWorld final : public GroupNetwork {
   std::unique_ptr<ClientProcess> control_;
   std::unique_ptr<EngineProcess> engine_;
   std::unique_ptr<GroupProcess> groups_;
-  std::vector<std::unique_ptr<ClassicMember>> members_;
-  std::map<std::string, std::int32_t> partitions_;  // of each group's topic
+  std::vector<std::pair<std::unique_ptr<GroupPlan>, Protocol>> plans_;
+  std::vector<std::unique_ptr<GroupMember>> members_;
   std::shared_ptr<const void> life_ = std::make_shared<int>(0);
   std::uint64_t incarnation_ = 0;
   std::uint64_t coordinators_ = 0;
   std::size_t fetches_ = 0;
+  std::size_t described_ = 0;
   bool engine_is_loading_ = false;
   bool calm_ = false;
 };
