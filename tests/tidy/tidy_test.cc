@@ -360,4 +360,26 @@ TEST(Tidy, NothingThrowsOrUnwrapsBlindly) {
   }
 }
 
+// docs/configuration.md is made from the settings; at the end it lists the keys that have no effect.
+TEST(Tidy, WhatASettingDoesIsTold) {
+  std::ifstream docs(fs::path(TAILRACE_SOURCE) / "docs" / "configuration.md");
+  std::set<std::string> idle;
+  bool is_idle = false;
+  for (std::string line; std::getline(docs, line);) {
+    if (line.starts_with("## ")) is_idle = line.ends_with("no effect");
+    if (is_idle && line.starts_with("- `")) idle.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  ASSERT_GT(idle.size(), 20u);
+  static const std::regex reading(R"re(config(\(\))?(\.|->)\w+\("([a-z0-9.]+)")re");
+  for (const SourceFile& file : tree()) {
+    if (!file.folder.starts_with("services/") || file.folder == "services/node") continue;  // node checks every key
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      std::smatch match;
+      if (std::regex_search(file.lines[i], match, reading) && idle.contains(match[3])) {
+        found(file, i, match[3].str() + " has an effect: tell it with the setting");
+      }
+    }
+  }
+}
+
 }  // namespace
