@@ -1,9 +1,11 @@
 #include "services/broker/otlp.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -106,12 +108,12 @@ class Reader {
 
   // Metric{name = 1, gauge = 5, sum = 7, histogram = 9}; each of these has its data points in field 1.
   bool metric(Bytes message) {
-    std::string name;
+    std::string_view name;
     Bytes gauge_or_sum;
     Bytes histogram;
     Fields fields(message);
     while (const std::optional<Field> field = fields.next()) {
-      if (field->number == 1) name = as_text(field->bytes);
+      if (field->number == 1) name = as_name(field->bytes);
       if (field->number == 5 || field->number == 7) gauge_or_sum = field->bytes;
       if (field->number == 9) histogram = field->bytes;
     }
@@ -122,28 +124,28 @@ class Reader {
 
  private:
   // NumberDataPoint{as_double = 4, as_int = 6, attributes = 7}
-  bool number_point(const std::string& name, Bytes message) {
-    MetricSeries point{.name = name};
+  bool number_point(std::string_view name, Bytes message) {
+    double value = 0;
     std::string attributes;
     Fields fields(message);
     while (const std::optional<Field> field = fields.next()) {
-      if (field->number == 4) point.value = std::bit_cast<double>(field->value);
-      if (field->number == 6) point.value = static_cast<double>(static_cast<std::int64_t>(field->value));
+      if (field->number == 4) value = std::bit_cast<double>(field->value);
+      if (field->number == 6) value = static_cast<double>(static_cast<std::int64_t>(field->value));
       if (field->number == 7 && !attribute(field->bytes, attributes)) return false;
     }
-    add(std::move(point), attributes);
+    add(name, attributes, value);
     return !fields.is_corrupt();
   }
   // HistogramDataPoint{sum = 5, attributes = 9}
-  bool histogram_point(const std::string& name, Bytes message) {
-    MetricSeries point{.name = name};
+  bool histogram_point(std::string_view name, Bytes message) {
+    double value = 0;
     std::string attributes;
     Fields fields(message);
     while (const std::optional<Field> field = fields.next()) {
-      if (field->number == 5) point.value = std::bit_cast<double>(field->value);
+      if (field->number == 5) value = std::bit_cast<double>(field->value);
       if (field->number == 9 && !attribute(field->bytes, attributes)) return false;
     }
-    add(std::move(point), attributes);
+    add(name, attributes, value);
     return !fields.is_corrupt();
   }
   // KeyValue{key = 1, value = 2}, AnyValue{string = 1, bool = 2, int = 3, double = 4}
@@ -152,11 +154,11 @@ class Reader {
     std::string value;
     Fields fields(message);
     while (const std::optional<Field> field = fields.next()) {
-      if (field->number == 1) key = as_text(field->bytes);
+      if (field->number == 1) key = as_name(field->bytes);
       if (field->number != 2) continue;
       Fields inside(field->bytes);
       while (const std::optional<Field> any = inside.next()) {
-        if (any->number == 1) value = as_text(any->bytes);
+        if (any->number == 1) value = as_name(any->bytes);
         if (any->number == 2) value = any->value != 0 ? "true" : "false";
         if (any->number == 3) value = std::to_string(static_cast<std::int64_t>(any->value));
         if (any->number == 4) value = fmt::format("{}", std::bit_cast<double>(any->value));
@@ -171,11 +173,13 @@ class Reader {
     }
     return !fields.is_corrupt();
   }
-  void add(MetricSeries point, const std::string& attributes) {
+  // As much of a text as may go into a name: a client's text may be as long as its whole message.
+  static std::string_view as_name(Bytes text) { return as_text(text.first(std::min(text.size(), kNameBytesMax))); }
+  void add(std::string_view name, std::string_view attributes, double value) {
     if (series.size() >= series_max_) return;
-    if (!attributes.empty()) point.name += '{' + attributes + '}';
-    if (point.name.size() > kNameBytesMax) point.name.resize(kNameBytesMax);
-    series.push_back(std::move(point));
+    std::string whole(name);
+    if (!attributes.empty()) whole.append(1, '{').append(attributes).append(1, '}');
+    series.push_back({.name = whole.substr(0, kNameBytesMax), .value = value});
   }
 
   std::size_t series_max_;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -143,7 +145,7 @@ void Telemetry::on_show() {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const auto& [id, instance] : metrics_.instances()) {
     if (instance.pushes == 0) continue;
-    nlohmann::ordered_json values = nlohmann::ordered_json::object();
+    std::map<std::string_view, double> values;
     for (const MetricSeries& series : instance.series) values[series.name] = series.value;
     const std::string software = instance.client.software_name + " " + instance.client.software_version;
     all.push_back({{"client_instance_id", id.text()},

@@ -205,6 +205,19 @@ TEST(Otlp, TheLastValuesAreRead) {
   EXPECT_TRUE(read_otlp({}, 10)->empty());
 }
 
+// Each of many points has a name as long as it may be kept, and no room for more.
+TEST(Otlp, LongTextsTakeNoMemoryForEachPoint) {
+  const std::string vast(1 << 20, 'x');
+  const std::string points = field(1, field(7, attribute(vast, vast))) + field(1, fixed(6, 1));
+  const auto series = read_otlp(as_bytes(metrics_data(field(1, vast) + field(7, points) + field(9, points))), 10);
+  ASSERT_TRUE(series);
+  ASSERT_EQ(series->size(), 4u);
+  for (const MetricSeries& each : *series) {
+    EXPECT_EQ(each.name.size(), 512u);
+    EXPECT_LE(each.name.capacity(), 1024u);
+  }
+}
+
 TEST(Otlp, WhatIsCutOrDamagedIsCorruptOrSomethingElseButNeverWorse) {
   const std::string whole = example();
   std::size_t corrupt = 0;
