@@ -1,4 +1,4 @@
-// DescribeConfigs: the settings of topics and of this broker, row by row as node/describe_configs.h tells them.
+// DescribeConfigs: the settings of topics, groups and this broker, row by row as node/describe_configs.h tells them.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -41,9 +41,10 @@ struct Described {
 Described refused(ErrorCode error, std::string message) { return {error, std::move(message)}; }
 Described with(Rows rows) { return {.rows = std::make_shared<const Rows>(std::move(rows))}; }
 
-// Rows that a request has had made already. Topics whose own settings are the same have the same rows.
+// Rows that a request has had made already. Topics, or groups, whose own settings are the same have the same rows.
 struct Made {
   std::map<node::ConfigMap, std::shared_ptr<const Rows>> topics;
+  std::map<node::ConfigMap, std::shared_ptr<const Rows>> groups;
   std::shared_ptr<const Rows> broker;
 };
 
@@ -102,6 +103,15 @@ Described describe_client_metrics(const NodeState& node, const std::string& name
   return with(node::describe_client_metrics(is_known ? found->second : node::ConfigMap{}));
 }
 
+Described describe_group(const NodeState& node, const std::string& name, Made& made) {
+  if (name.empty()) return refused(ErrorCode::INVALID_REQUEST, "Group name must not be empty");
+  const auto found = node.image->group_configs()->find(name);
+  const node::ConfigMap own = found == node.image->group_configs()->end() ? node::ConfigMap{} : found->second;
+  std::shared_ptr<const Rows>& rows = made.groups[own];
+  if (rows == nullptr) rows = std::make_shared<const Rows>(node::describe_group(node.broker_configs(), own));
+  return {.rows = rows};
+}
+
 Described describe(const NodeState& node, const DescribeConfigsRequest::DescribeConfigsResource& resource, Made& made) {
   const std::string name(resource.resource_name);
   switch (resource.resource_type) {
@@ -113,8 +123,8 @@ Described describe(const NodeState& node, const DescribeConfigsRequest::Describe
       return describe_loggers(node, name);
     case kClientMetricsResource:
       return describe_client_metrics(node, name);
-    case kGroupResource:  // groups have no settings of their own
-      return name.empty() ? refused(ErrorCode::INVALID_REQUEST, "Group name must not be empty") : Described{};
+    case kGroupResource:
+      return describe_group(node, name, made);
     default:
       return refused(ErrorCode::INVALID_REQUEST,
                      "Unsupported resource type: " + std::to_string(resource.resource_type));

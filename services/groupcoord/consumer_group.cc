@@ -7,6 +7,7 @@
 
 #include "services/groupcoord/classic_notes.h"
 #include "services/groupcoord/consumer_records.h"
+#include "services/groupcoord/group_settings.h"
 #include "services/groupcoord/image_change.h"
 #include "services/groupcoord/settings.h"
 #include "services/node/metadata_image.h"
@@ -107,12 +108,15 @@ std::string_view ConsumerGroup::preferred_assignor() const {
   return preferred;
 }
 
-// What a group's own settings (ConfigResource type group) say would come in here, before the node's.
 Duration ConsumerGroup::session_timeout() const {
-  return std::chrono::milliseconds(context_.settings.consumer_session_timeout_ms);
+  return std::chrono::milliseconds(session_timeout_ms(context_.settings, *context_.image, id()));
 }
-std::int32_t ConsumerGroup::heartbeat_interval_ms() const { return context_.settings.consumer_heartbeat_interval_ms; }
-std::int32_t ConsumerGroup::assignment_interval_ms() const { return context_.settings.consumer_assignment_interval_ms; }
+std::int32_t ConsumerGroup::heartbeat_interval_ms() const {
+  return groupcoord::heartbeat_interval_ms(context_.settings, *context_.image, id());
+}
+std::int32_t ConsumerGroup::assignment_interval_ms() const {
+  return groupcoord::assignment_interval_ms(context_.settings, *context_.image, id());
+}
 
 // -- Offsets -------------------------------------------------------------------------------------------------------
 

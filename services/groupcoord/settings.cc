@@ -55,6 +55,8 @@ Settings settings_from(const node::Config& config) {
     settings.consumer_assignors.emplace_back(node::consumer_assignor(each));
   }
   settings.consumer_assignment_interval_ms = int32_of(config, "group.consumer.assignment.interval.ms");
+  settings.consumer_assignment_interval_min_ms = int32_of(config, "group.consumer.min.assignment.interval.ms");
+  settings.consumer_assignment_interval_max_ms = int32_of(config, "group.consumer.max.assignment.interval.ms");
   settings.consumer_regex_refresh = duration_of(config, "group.consumer.regex.refresh.interval.ms");
   const std::string policy = lower_case(config.text("group.consumer.migration.policy"));
   settings.may_upgrade = policy == "upgrade" || policy == "bidirectional";

@@ -40,6 +40,8 @@ struct Settings {
   std::size_t consumer_group_size_max = 2'147'483'647;
   std::vector<std::string> consumer_assignors{"uniform", "range"};  // the first is the default
   std::int32_t consumer_assignment_interval_ms = 1'000;             // KIP-1263
+  std::int32_t consumer_assignment_interval_min_ms = 0;
+  std::int32_t consumer_assignment_interval_max_ms = 15'000;
   Duration consumer_regex_refresh = std::chrono::minutes(10);
   bool may_upgrade = true;               // group.consumer.migration.policy: a classic group may become a consumer group
   bool may_downgrade = true;             // and the other way round

@@ -67,8 +67,8 @@ constexpr TopicSynonyms kTopicSynonyms[] = {
 };
 
 // What Kafka changes while it runs and this node reads once, when it starts.
-constexpr std::string_view kReadAtStart[] = {"group.consumer.assignment.interval.ms", "listener.security.protocol.map",
-                                             "listeners", "producer.id.expiration.ms"};
+constexpr std::string_view kReadAtStart[] = {"listener.security.protocol.map", "listeners",
+                                             "producer.id.expiration.ms"};
 // Kafka's DynamicSecurityConfigs.
 constexpr std::string_view kOfListeners[] = {
     "ssl.key.password",
@@ -128,6 +128,23 @@ std::expected<void, std::string> check_connection_overrides(std::string_view val
   return {};
 }
 
+// GroupCoordinatorConfig: what a broker says for all groups is within the bounds of what a group may say.
+std::expected<void, std::string> check_assignment_interval(const BrokerConfigs& now, const std::string& key,
+                                                           std::string_view value) {
+  for (const std::string_view kind : {"consumer", "share", "streams"}) {
+    if (key != fmt::format("group.{}.assignment.interval.ms", kind)) continue;
+    const std::string min = fmt::format("group.{}.min.assignment.interval.ms", kind);
+    const std::string max = fmt::format("group.{}.max.assignment.interval.ms", kind);
+    if (to_integer(value) < to_integer(broker_value(now, min))) {
+      return std::unexpected(fmt::format("{} must be greater than or equal to {}", key, min));
+    }
+    if (to_integer(value) > to_integer(broker_value(now, max))) {
+      return std::unexpected(fmt::format("{} must be less than or equal to {}", key, max));
+    }
+  }
+  return {};
+}
+
 // What KafkaConfig demands beyond the single value.
 std::expected<void, std::string> check_together(const BrokerConfigs& now, const ConfigList& wanted) {
   const auto in_force = [&](std::string_view key) {
@@ -153,6 +170,7 @@ std::expected<void, std::string> check_together(const BrokerConfigs& now, const 
     if (key == "max.connections.per.ip.overrides") {
       if (auto sound = check_connection_overrides(value); !sound) return sound;
     }
+    if (auto sound = check_assignment_interval(now, key, value); !sound) return sound;
   }
   return {};
 }

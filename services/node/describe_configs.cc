@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "services/node/group_config.h"
 #include "services/node/topic_config.h"
 
 namespace tailrace::node {
@@ -122,6 +123,28 @@ std::vector<ConfigRow> describe_client_metrics(const ConfigMap& settings) {
       row.source = ConfigOrigin::client_metrics;
       row.synonyms.push_back({row.name, row.value, row.source});
     }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<ConfigRow> describe_group(const BrokerConfigs& broker, const ConfigMap& own) {
+  std::vector<ConfigRow> rows;
+  for (const Setting& setting : group_settings()) {
+    const auto at = own.find(std::string_view(setting.name));
+    if (!is_listed(setting) && at == own.end()) continue;
+    ConfigRow row;
+    row.name = setting.name;
+    row.value = group_value(broker, own, setting.name);
+    row.type = setting.type;
+    row.documentation = setting.doc;
+    if (at != own.end()) row.synonyms.push_back({row.name, at->second, ConfigOrigin::group});
+    if (const std::string synonym = group_synonym(setting.name); !synonym.empty()) {
+      for (ConfigSynonym& each : synonyms_of(broker, synonym, false)) row.synonyms.push_back(std::move(each));
+    } else {
+      row.synonyms.push_back({row.name, setting.default_value, ConfigOrigin::default_value});
+    }
+    row.source = row.synonyms.front().source;
     rows.push_back(std::move(row));
   }
   return rows;

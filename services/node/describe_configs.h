@@ -1,5 +1,5 @@
-// DescribeConfigs: every setting of a broker or a topic with its value, where the value comes from and what else was
-// said about it, as Kafka's ConfigHelper answers. PURE.
+// DescribeConfigs: every setting of a broker, a topic or a group with its value, where the value comes from and what
+// else was said about it, as Kafka's ConfigHelper answers. PURE.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ enum class ConfigOrigin : std::int8_t {
   fixed = 4,           // STATIC_BROKER_CONFIG
   default_value = 5,   // DEFAULT_CONFIG
   client_metrics = 7,  // DYNAMIC_CLIENT_METRICS_CONFIG
+  group = 8,           // DYNAMIC_GROUP_CONFIG
 };
 
 struct ConfigSynonym {
@@ -46,6 +47,8 @@ std::vector<ConfigRow> describe_broker(const BrokerConfigs& broker, BrokerId bro
 std::vector<ConfigRow> describe_all_brokers(const ConfigMap& of_all_brokers);
 // A subscription to the metrics of clients; one that nobody made has the defaults.
 std::vector<ConfigRow> describe_client_metrics(const ConfigMap& settings);
+// A group, whether there is one of this name or not.
+std::vector<ConfigRow> describe_group(const BrokerConfigs& broker, const ConfigMap& own);
 std::vector<ConfigRow> describe_topic(const BrokerConfigs& broker, const ConfigMap& overrides);
 
 }  // namespace tailrace::node

@@ -1,5 +1,6 @@
 #include "services/node/metadata_image.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "services/kafka/messages/internal.h"
@@ -126,6 +127,9 @@ std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::ConfigImag
   }
   Quotas quotas = settings.is_whole ? Quotas{} : *quotas_;
   ClientMetrics client_metrics = settings.is_whole ? ClientMetrics{} : *client_metrics_;
+  const auto is_of_group = [](const kafka::ConfigImage::Entity& each) { return each.type == kafka::kGroupEntity; };
+  const bool has_groups = settings.is_whole || std::ranges::any_of(settings.entities, is_of_group);
+  GroupConfigs groups = has_groups && !settings.is_whole ? *group_configs_ : GroupConfigs{};
   for (const kafka::ConfigImage::Entity& each : settings.entities) {
     ConfigMap map = to_map(each.entries);
     if (each.type == kafka::kTopicEntity) {
@@ -143,11 +147,17 @@ std::shared_ptr<const MetadataImage> MetadataImage::with(const kafka::ConfigImag
     } else if (each.type == kafka::kClientMetricsEntity) {
       client_metrics.erase(std::string(each.name));
       if (!map.empty()) client_metrics.emplace(each.name, std::move(map));
+    } else if (is_of_group(each)) {
+      groups.erase(std::string(each.name));
+      if (!map.empty()) groups.emplace(each.name, std::move(map));
     }
   }
   if (quotas != *quotas_) next->quotas_ = std::make_shared<const Quotas>(std::move(quotas));
   if (client_metrics != *client_metrics_) {
     next->client_metrics_ = std::make_shared<const ClientMetrics>(std::move(client_metrics));
+  }
+  if (has_groups && groups != *group_configs_) {
+    next->group_configs_ = std::make_shared<const GroupConfigs>(std::move(groups));
   }
   const BrokerConfigs broker = next->broker_configs(fixed);
   const bool defaults_changed = next->of_this_broker_ != of_this_broker_ || next->of_all_brokers_ != of_all_brokers_;

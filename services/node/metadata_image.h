@@ -83,6 +83,9 @@ class MetadataImage {
   // Subscriptions to the metrics of clients, by name (KIP-714). Not null; another object when something changed.
   using ClientMetrics = std::map<std::string, ConfigMap>;
   [[nodiscard]] const std::shared_ptr<const ClientMetrics>& client_metrics() const { return client_metrics_; }
+  // Groups that have settings of their own (KIP-848), by id. Not null; another object when something changed.
+  using GroupConfigs = std::map<std::string, ConfigMap, std::less<>>;
+  [[nodiscard]] const std::shared_ptr<const GroupConfigs>& group_configs() const { return group_configs_; }
 
  private:
   [[nodiscard]] BrokerConfigs broker_configs(const Config& fixed) const {
@@ -105,6 +108,7 @@ class MetadataImage {
   ConfigMap of_all_brokers_;
   std::shared_ptr<const Quotas> quotas_ = std::make_shared<const Quotas>();
   std::shared_ptr<const ClientMetrics> client_metrics_ = std::make_shared<const ClientMetrics>();
+  std::shared_ptr<const GroupConfigs> group_configs_ = std::make_shared<const GroupConfigs>();
 };
 
 }  // namespace tailrace::node

@@ -221,6 +221,7 @@ std::expected<std::string, std::string> normal_text(const Setting& setting, std:
 const Setting* find_broker_setting(std::string_view name) { return find(broker_settings(), name); }
 const Setting* find_topic_setting(std::string_view name) { return find(topic_settings(), name); }
 const Setting* find_client_metrics_setting(std::string_view name) { return find(client_metrics_settings(), name); }
+const Setting* find_group_setting(std::string_view name) { return find(group_settings(), name); }
 
 std::string listener_prefix(std::string_view listener) {
   std::string prefix = "listener.name.";

@@ -83,9 +83,11 @@ struct Setting {
 std::span<const Setting> broker_settings();                 // sorted by name
 std::span<const Setting> topic_settings();                  // sorted by name
 std::span<const Setting> client_metrics_settings();         // of a subscription (KIP-714), sorted by name
+std::span<const Setting> group_settings();                  // of a group (KIP-848 and its kin), sorted by name
 const Setting* find_broker_setting(std::string_view name);  // nullptr: nobody has it
 const Setting* find_topic_setting(std::string_view name);
 const Setting* find_client_metrics_setting(std::string_view name);
+const Setting* find_group_setting(std::string_view name);
 
 // The rest of `listener.name.NAME.REST`, empty for other keys. Kafka takes any setting of a listener under this prefix,
 // and plug-ins read keys of their own there.

@@ -77,7 +77,7 @@ std::string settings_markdown() {
       "`--listen HOST:PORT` for `listeners`, and `--set KEY=VALUE` goes before all of them. Without a file the node\n"
       "listens on 127.0.0.1:9092. A key that nobody has is an error that names the nearest key; keys that Kafka has\n"
       "and Tailrace does not use are accepted and listed once at the start.\n\n"
-      "Clients (`kafka-configs`, admin APIs) change settings of topics, of a node and of all nodes while it runs. A "
+      "Clients (`kafka-configs`, admin APIs) change settings of topics, groups, a node and all nodes while it runs. A "
       "change\n"
       "is on disk before it is answered, and the same client's next request is served by it. It goes before what\n"
       "`server.properties` says; what a topic does not say, the node's settings say. The column `changed` says which "
@@ -91,10 +91,18 @@ std::string settings_markdown() {
   add_used(out, topic_settings());
   out += "\n## Settings of a subscription to client metrics\n\n";
   add_used(out, client_metrics_settings());
+  out +=
+      "\n## Settings of a group\n\n"
+      "A consumer group (KIP-848) hears of a change with its members' next heartbeats. What a group does not say, the "
+      "node's\nsettings `group.*` say. A value is within the node's bounds; where these become narrower later, the "
+      "nearest inside counts.\n\n";
+  add_used(out, group_settings());
   out += "\n## Keys of Kafka's that have no effect\n\nOf a node:\n\n";
   add_unused(out, broker_settings());
   out += "\nOf a topic:\n\n";
   add_unused(out, topic_settings());
+  out += "\nOf a group (there are no share groups and no streams groups yet):\n\n";
+  add_unused(out, group_settings());
   return out;
 }
 

@@ -89,9 +89,47 @@ constexpr Setting kClientMetricsSettings[] = {
     // clang-format on
 };
 
+// Those that a broker says for all groups come from its settings group.* (group_config.h). Nobody may change them for
+// a broker here.
+constexpr Setting kGroupSettings[] = {
+    // clang-format off
+    {"consumer.assignment.interval.ms", int32, "1000", at_least(0), cluster_wide, kKafka4,
+     "Least time between two target assignments of the group; within group.consumer.min and max.assignment.interval.ms."},
+    {"consumer.assignor.offload.enable", boolean, "true", anything(), cluster_wide, kKafka4 | kInternal},
+    {"consumer.heartbeat.interval.ms", int32, "5000", at_least(1), cluster_wide, kKafka,
+     "How often members of the group are to send heartbeats; within group.consumer.min and max.heartbeat.interval.ms."},
+    {"consumer.session.timeout.ms", int32, "45000", at_least(1), cluster_wide, kKafka,
+     "A member of the group that sends no heartbeat for this long is removed; within group.consumer.min and max.session.timeout.ms."},
+    {"errors.deadletterqueue.copy.record.enable", boolean, "false", anything(), cluster_wide, kKafka4},
+    {"errors.deadletterqueue.topic.name", string, "", anything(), cluster_wide, kKafka4},
+    {"share.assignment.interval.ms", int32, "1000", at_least(0), cluster_wide, kKafka4},
+    {"share.assignor.offload.enable", boolean, "true", anything(), cluster_wide, kKafka4 | kInternal},
+    {"share.auto.offset.reset", string, "latest", anything(), cluster_wide, kKafka4},
+    {"share.delivery.count.limit", int32, "5", at_least(2), cluster_wide, kKafka4},
+    {"share.heartbeat.interval.ms", int32, "5000", at_least(1), cluster_wide, kKafka4},
+    {"share.isolation.level", string, "read_uncommitted", one_of("read_committed,read_uncommitted"), cluster_wide, kKafka4},
+    {"share.partition.max.record.locks", int32, "2000", at_least(100), cluster_wide, kKafka4},
+    {"share.record.lock.duration.ms", int32, "30000", at_least(1000), cluster_wide, kKafka4},
+    {"share.renew.acknowledge.enable", boolean, "true", anything(), cluster_wide, kKafka4},
+    {"share.session.timeout.ms", int32, "45000", at_least(1), cluster_wide, kKafka4},
+    {"streams.acceptable.recovery.lag", int64, "10000", at_least(0), cluster_wide, kKafka4 | kInternal},
+    {"streams.assignment.interval.ms", int32, "1000", at_least(0), cluster_wide, kKafka4},
+    {"streams.assignor.name", string, nullptr, anything(), cluster_wide, kKafka4},
+    {"streams.assignor.offload.enable", boolean, "true", anything(), cluster_wide, kKafka4 | kInternal},
+    {"streams.heartbeat.interval.ms", int32, "5000", at_least(1), cluster_wide, kKafka4},
+    {"streams.initial.rebalance.delay.ms", int32, "3000", at_least(0), cluster_wide, kKafka4},
+    {"streams.num.standby.replicas", int32, "0", at_least(0), cluster_wide, kKafka4},
+    {"streams.num.warmup.replicas", int32, "2", at_least(0), cluster_wide, kKafka4 | kInternal},
+    {"streams.rack.aware.assignment.tags", list, "", anything(), cluster_wide, kKafka4},
+    {"streams.session.timeout.ms", int32, "45000", at_least(1), cluster_wide, kKafka4},
+    {"streams.task.offset.interval.ms", int32, "60000", at_least(1), cluster_wide, kKafka4 | kInternal},
+    // clang-format on
+};
+
 }  // namespace
 
 std::span<const Setting> topic_settings() { return kTopicSettings; }
 std::span<const Setting> client_metrics_settings() { return kClientMetricsSettings; }
+std::span<const Setting> group_settings() { return kGroupSettings; }
 
 }  // namespace tailrace::node

@@ -62,6 +62,7 @@ struct Cluster {
   std::map<Uuid, std::string> topic_names;
   std::map<std::string, node::ConfigMap, std::less<>> broker_configs;  // by id, or "<default>"
   std::map<std::string, node::ConfigMap, std::less<>> client_metrics;  // subscriptions, by name
+  std::map<std::string, node::ConfigMap, std::less<>> group_configs;   // of groups, by id
   std::map<std::string, node::ConfigMap, std::less<>> client_configs;  // quotas and more, by node::quota_path
   std::int64_t next_producer_id = 0;
   std::int32_t producer_id_block_version = 0;

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "services/node/client_match.h"
+#include "services/node/group_config.h"
 #include "services/node/settings.h"
 #include "services/node/topic_config.h"
 
@@ -240,17 +241,18 @@ std::expected<node::ConfigMap, Refusal> plan_client_metrics(const ConfigContext&
   return std::move(outcome->configs);
 }
 
-std::expected<node::ConfigMap, Refusal> plan_group_config(const ConfigWish& wish) {
+std::expected<node::ConfigMap, Refusal> plan_group_config(const ConfigContext& context, const ConfigWish& wish) {
+  static const node::ConfigMap kNothing;
+  const auto at = context.cluster.group_configs.find(wish.name);
+  auto outcome = carry_out(wish, at == context.cluster.group_configs.end() ? kNothing : at->second,
+                           [](const ConfigWish::Change& change) -> std::expected<std::string, Refusal> {
+                             return refuse_no_list(change);  // as in Kafka, though one of the keys is a list
+                           });
+  if (!outcome) return std::unexpected(outcome.error());
   if (wish.name.empty()) return refuse(ErrorCode::INVALID_REQUEST, "Default group resources are not allowed.");
-  for (const ConfigWish::Change& change : wish.changes) {
-    if (change.operation == ConfigOperation::append || change.operation == ConfigOperation::subtract) {
-      return refuse_no_list(change);
-    }
-    if (change.operation == ConfigOperation::set) {
-      return refuse(ErrorCode::INVALID_CONFIG, fmt::format("Unknown group config name: {}", change.key));
-    }
-  }
-  return node::ConfigMap{};
+  auto normal = node::check_group_settings(context.broker, outcome->configs);
+  if (!normal) return refuse(ErrorCode::INVALID_CONFIG, std::move(normal.error()));
+  return *std::move(normal);
 }
 
 void mark_repeated(std::vector<ConfigWish>& wishes) {
@@ -301,7 +303,7 @@ std::expected<node::ConfigMap, Refusal> plan_config(const ConfigContext& context
     case resource_type::kClientMetrics:
       return plan_client_metrics(context, wish);
     case resource_type::kGroup:
-      return plan_group_config(wish);
+      return plan_group_config(context, wish);
     default:
       return refuse(ErrorCode::INVALID_REQUEST, fmt::format("Unknown resource type {}", wish.type));
   }

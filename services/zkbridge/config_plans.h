@@ -52,7 +52,7 @@ struct ConfigContext {
   BrokerId node_id = 0;
 };
 
-// The settings that the resource has afterwards; or why not. Of loggers and groups there are none to change.
+// The settings that the resource has afterwards; or why not. Of loggers there are none to change.
 std::expected<node::ConfigMap, Refusal> plan_config(const ConfigContext& context, const ConfigWish& wish);
 
 }  // namespace tailrace::zkbridge

@@ -163,6 +163,9 @@ kafka::Buffer whole_config_image(const Cluster& cluster) {
   for (const auto& [name, configs] : cluster.client_metrics) {
     image.entities.push_back(entity(kafka::kClientMetricsEntity, name, configs));
   }
+  for (const auto& [name, configs] : cluster.group_configs) {
+    image.entities.push_back(entity(kafka::kGroupEntity, name, configs));
+  }
   std::vector<node::ConfigMap> quotas;  // what the image's views point into
   quotas.reserve(cluster.client_configs.size());
   for (const auto& [path, configs] : cluster.client_configs) {

@@ -38,6 +38,7 @@ constexpr TimestampMs kConfigChangeLifeMs = 15 * 60 * 1000;  // as in Kafka 3.x:
 constexpr std::size_t kNodeBytesMax = 1'000'000;
 constexpr std::size_t kQuotaEntitiesMax = 50'000;
 constexpr std::size_t kSubscriptionsMax = 100;
+constexpr std::size_t kGroupsMax = 50'000;
 
 // "users/alice", below /config.
 std::string entity_path(std::int8_t type, std::string_view name) {
@@ -48,6 +49,8 @@ std::string entity_path(std::int8_t type, std::string_view name) {
       return fmt::format("brokers/{}", name);
     case kafka::kClientMetricsEntity:
       return fmt::format("client-metrics/{}", node::encode_entity_name(name));
+    case kafka::kGroupEntity:
+      return fmt::format("groups/{}", node::encode_entity_name(name));
     default:
       return std::string(name);
   }
@@ -56,12 +59,14 @@ std::string entity_path(std::int8_t type, std::string_view name) {
 std::string parent_of(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
 
 bool is_persistent(std::string_view path) {
-  return path == znodes::kConfigs || path == znodes::kClientMetrics ||
+  return path == znodes::kConfigs || path == znodes::kClientMetrics || path == znodes::kGroupConfigs ||
          std::ranges::any_of(znodes::persistent_paths(), [&](const char* p) { return path == p; });
 }
 
 // Kinds of which there are as many as clients like: a node without settings goes.
-bool is_removable(std::int8_t type) { return type == kafka::kQuotaEntity || type == kafka::kClientMetricsEntity; }
+bool is_removable(std::int8_t type) {
+  return type == kafka::kQuotaEntity || type == kafka::kClientMetricsEntity || type == kafka::kGroupEntity;
+}
 
 // Whether more than `known` nodes are below `path`.
 bool has_more_below(const std::set<std::string, std::less<>>& paths, const std::string& path, std::size_t known) {
@@ -89,11 +94,15 @@ void Controller::load_config(const TreeNode& node) {
   const std::string_view entity = path.substr(std::string_view(znodes::kConfigs).size() + 1);
   constexpr std::string_view kBrokersPrefix = "brokers/";
   constexpr std::string_view kClientMetricsPrefix = "client-metrics/";
+  constexpr std::string_view kGroupsPrefix = "groups/";
   if (entity.starts_with(kBrokersPrefix)) {
     cluster_.broker_configs[std::string(entity.substr(kBrokersPrefix.size()))] = *std::move(configs);
   } else if (entity.starts_with(kClientMetricsPrefix)) {
     const auto name = node::decode_entity_name(entity.substr(kClientMetricsPrefix.size()));
     if (name && !configs->empty()) cluster_.client_metrics[*name] = *std::move(configs);
+  } else if (entity.starts_with(kGroupsPrefix)) {
+    const auto name = node::decode_entity_name(entity.substr(kGroupsPrefix.size()));
+    if (name && !configs->empty()) cluster_.group_configs[*name] = *std::move(configs);
   } else if (node::parse_quota_path(entity) && !configs->empty()) {
     cluster_.client_configs[std::string(entity)] = *std::move(configs);
   }
@@ -106,6 +115,7 @@ node::ConfigMap Controller::configs_of(const ConfigEntity& entity) const {
   };
   if (entity.type == kafka::kBrokerEntity) return in(cluster_.broker_configs);
   if (entity.type == kafka::kClientMetricsEntity) return in(cluster_.client_metrics);
+  if (entity.type == kafka::kGroupEntity) return in(cluster_.group_configs);
   if (entity.type == kafka::kQuotaEntity) return in(cluster_.client_configs);
   const auto topic = cluster_.topics.find(entity.name);
   return topic == cluster_.topics.end() ? node::ConfigMap{} : topic->second.configs;
@@ -126,7 +136,8 @@ std::optional<Refusal> Controller::refuse_to_store(const ConfigEntity& entity, c
     return map.size() >= max && !map.contains(entity.name);
   };
   if ((entity.type == kafka::kQuotaEntity && is_one_too_many(cluster_.client_configs, kQuotaEntitiesMax)) ||
-      (entity.type == kafka::kClientMetricsEntity && is_one_too_many(cluster_.client_metrics, kSubscriptionsMax))) {
+      (entity.type == kafka::kClientMetricsEntity && is_one_too_many(cluster_.client_metrics, kSubscriptionsMax)) ||
+      (entity.type == kafka::kGroupEntity && is_one_too_many(cluster_.group_configs, kGroupsMax))) {
     return Refusal{ErrorCode::POLICY_VIOLATION, "There are as many of these as there may be."};
   }
   return std::nullopt;
@@ -164,7 +175,8 @@ std::vector<Operation> Controller::config_operations(StoreConfig& step) {
     }
     operations.push_back(Create{path, znodes::config_json(step.configs)});
   }
-  if (step.entity.type != kafka::kClientMetricsEntity) {
+  // Kafka 3.x's brokers would not know what to do with one of the others.
+  if (step.entity.type != kafka::kClientMetricsEntity && step.entity.type != kafka::kGroupEntity) {
     operations.push_back(Create{znodes::kConfigChange,
                                 znodes::config_change_json(entity_path(step.entity.type, step.entity.name)),
                                 CreateMode::sequential});
@@ -212,6 +224,7 @@ void Controller::apply_config(StoreConfig& step) {
   };
   if (entity.type == kafka::kBrokerEntity) return put(cluster_.broker_configs);
   if (entity.type == kafka::kClientMetricsEntity) return put(cluster_.client_metrics);
+  if (entity.type == kafka::kGroupEntity) return put(cluster_.group_configs);
   if (entity.type == kafka::kQuotaEntity) return put(cluster_.client_configs);
   Topic& topic = cluster_.topics[entity.name];  // its deletion comes later, and removes the node
   topic.has_config_node = true;
@@ -291,7 +304,8 @@ void Controller::go_on_altering(const Moment& moment) {
       alter_quota(first.quota_wishes[first.next++], first.validate_only, outcome);
     } else {
       const ConfigWish& wish = first.config_wishes[first.next];
-      if (configs_storing_ != 0 && wish.type == resource_type::kClientMetrics) return;
+      const bool goes_alone = wish.type == resource_type::kClientMetrics || wish.type == resource_type::kGroup;
+      if (configs_storing_ != 0 && goes_alone) return;
       forget_config_changes(moment);
       ++first.next;
       alter_config(wish, first.validate_only, outcome);
@@ -302,9 +316,7 @@ void Controller::go_on_altering(const Moment& moment) {
 void Controller::alter_config(const ConfigWish& wish, bool validate_only, OutcomeRef outcome) {
   auto configs = plan_config({cluster_, broker_configs(), options_.node_id}, wish);
   if (!configs) return decide(outcome, configs.error().code, std::move(configs.error().message));
-  if (wish.type == resource_type::kLogger || wish.type == resource_type::kGroup) {
-    return decide(outcome, ErrorCode::NONE);
-  }
+  if (wish.type == resource_type::kLogger) return decide(outcome, ErrorCode::NONE);
   const bool all_brokers = wish.type == resource_type::kBroker && wish.name.empty();
   change_config({wish.type, std::string(all_brokers ? kAllBrokers : wish.name)}, *std::move(configs), validate_only,
                 outcome);
@@ -417,6 +429,9 @@ void Controller::list_config_resources(const AdminRequest& request, Bytes body) 
     for (const std::int8_t type : {kLogger, kBroker}) {
       if (!types.contains(type)) continue;
       for (const std::string& name : brokers) add(name, type);
+    }
+    if (types.contains(kGroup)) {
+      for (const auto& [name, configs] : cluster_.group_configs) add(name, kGroup);
     }
     if (types.contains(kTopic)) {
       for (const auto& [name, topic] : cluster_.topics) {

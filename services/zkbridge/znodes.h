@@ -24,6 +24,7 @@ constexpr const char* kConfigs = "/config";
 constexpr const char* kConfigChanges = "/config/changes";
 constexpr const char* kConfigChange = "/config/changes/config_change_";  // and a number
 constexpr const char* kClientMetrics = "/config/client-metrics";         // ours: Kafka 3.x had them with KRaft alone
+constexpr const char* kGroupConfigs = "/config/groups";                  // ours, for the same reason
 constexpr const char* kDeletions = "/admin/delete_topics";
 constexpr const char* kProducerIds = "/latest_producer_id_block";
 constexpr const char* kFeature = "/feature";

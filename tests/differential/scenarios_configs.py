@@ -134,6 +134,108 @@ def alter_broker_configs(s):
         s.ask("IncrementalAlterConfigs", changed(kind, name, *entries, validateOnly=True), note=note)
 
 
+# What is right, and what is not, of a group's own settings: each is asked for by itself.
+GROUP_VALUES = (
+    ("consumer.session.timeout.ms", ("45000", "60000", " 50000 ", "0", "44999", "60001", "x", "", "2147483648")),
+    ("consumer.heartbeat.interval.ms", ("5000", "15000", "0", "4999", "15001")),
+    ("consumer.assignment.interval.ms", ("0", "15000", "-1", "15001")),
+    ("consumer.assignor.offload.enable", ("FALSE", "maybe")),
+    ("share.session.timeout.ms", ("45000", "44999")),
+    ("share.heartbeat.interval.ms", ("5000", "15001")),
+    ("share.assignment.interval.ms", ("0", "15001")),
+    ("share.record.lock.duration.ms", ("15000", "999", "14999", "60001")),
+    ("share.delivery.count.limit", ("10", "1", "11")),
+    ("share.partition.max.record.locks", ("4000", "99", "4001")),
+    ("share.auto.offset.reset", ("earliest", "by_duration:PT1H", "by_duration:P1DT2H3M4.5S", "by_duration:pt-0.5s",
+                                 "by_duration:PT0S", "by_duration:-PT-1S", "by_duration:P1Y", "by_duration:", "by_duration:P",
+                                 "by_duration:P1DT", "by_duration:PT9223372036854775808S", "by_duration:PT9223372036854775807S",
+                                 "by_duration:P106751991167301D", "by_duration:PT1.1234567891S", "by_duration:PT1,5S",
+                                 "by_duration:+P+1D", "by_duration:PT1S1M", "EARLIEST", "never", "")),
+    ("share.isolation.level", ("read_committed", "READ_COMMITTED")),
+    ("share.renew.acknowledge.enable", ("false", "1")),
+    ("streams.session.timeout.ms", ("60000", "1")),
+    ("streams.heartbeat.interval.ms", ("5000", "1")),
+    ("streams.assignment.interval.ms", ("0", "15001")),
+    ("streams.num.standby.replicas", ("2", "3", "-1")),
+    ("streams.num.warmup.replicas", ("20", "21")),
+    ("streams.initial.rebalance.delay.ms", ("0", "-1")),
+    ("streams.task.offset.interval.ms", ("15000", "14999")),
+    ("streams.acceptable.recovery.lag", ("0", "-1")),
+    ("streams.assignor.name", ("sticky", "x", "")),
+    ("streams.rack.aware.assignment.tags", ("a,b", "a,a", "a,,b", "", " , ")),
+    ("errors.deadletterqueue.topic.name", ("dlq", "", "__dlq")),
+    ("errors.deadletterqueue.copy.record.enable", ("true", "x")),
+    ("nobody.has.it", ("1",)),
+)
+
+
+def group_configs(s):
+    one = lambda note, *entries, name="tuned", **more: s.ask(
+        "IncrementalAlterConfigs", changed(GROUP, name, *entries, **more), note=note)
+    s.ask_all("DescribeConfigs", describe(GROUP, "tuned"))
+    s.ask("DescribeConfigs", describe(GROUP, "tuned", None, includeSynonyms=True, includeDocumentation=True), note="with all")
+    s.ask_all("IncrementalAlterConfigs", changed(GROUP, "tuned", ("consumer.session.timeout.ms", SET, "50000")))
+    one("several", ("consumer.heartbeat.interval.ms", SET, "6000"), ("consumer.assignment.interval.ms", SET, "500"),
+        ("share.auto.offset.reset", SET, "earliest"), ("streams.num.standby.replicas", SET, "1"))
+    s.ask_all("DescribeConfigs", describe(GROUP, "tuned"), "when set")
+    s.ask("DescribeConfigs", describe(GROUP, "tuned", None, includeSynonyms=True), note="with synonyms when set")
+    s.ask("DescribeConfigs", describe(GROUP, "tuned", ["consumer.session.timeout.ms", "consumer.assignor.offload.enable", "nobody.has.it"]),
+          note="some keys")
+    s.ask("DescribeConfigs", {"resources": [{"resourceType": GROUP, "resourceName": n} for n in ("tuned", "other", "tuned", "")]}, note="several")
+    one("an internal key", ("consumer.assignor.offload.enable", SET, "false"))
+    s.ask("DescribeConfigs", describe(GROUP, "tuned", None, includeSynonyms=True), note="with an internal key")
+    for key, values in GROUP_VALUES:
+        for value in values:
+            one(f"{key}={value}", (key, SET, value), name="asked", validateOnly=True)
+    one("good and bad", ("consumer.session.timeout.ms", SET, "45000"), ("consumer.heartbeat.interval.ms", SET, "1"))
+    one("an unknown key and a bad value", ("consumer.session.timeout.ms", SET, "1"), ("nobody.has.it", SET, "1"))
+    one("append", ("consumer.session.timeout.ms", APPEND, "1"))
+    one("append to a list", ("streams.rack.aware.assignment.tags", APPEND, "zone"))
+    one("append to a list again", ("streams.rack.aware.assignment.tags", APPEND, "rack"))
+    one("subtract from a list", ("streams.rack.aware.assignment.tags", SUBTRACT, "zone"))
+    one("append to an unknown key", ("nobody.has.it", APPEND, "1"))
+    described(s, GROUP, "tuned", "after the list")
+    one("delete what is not set", ("share.isolation.level", DELETE, None))
+    one("delete an unknown key", ("nobody.has.it", DELETE, None))
+    one("a null", ("consumer.session.timeout.ms", SET, None))
+    one("a key twice", ("consumer.session.timeout.ms", SET, "45000"), ("consumer.session.timeout.ms", SET, "46000"))
+    one("no name", ("consumer.session.timeout.ms", SET, "45000"), name="")
+    one("a name with everything", ("consumer.session.timeout.ms", SET, "45000"), name="a group/with ümläuts & more, ..")
+    one("nothing", name="nobody-set-this")
+    s.ask("IncrementalAlterConfigs", {"resources": 2 * changed(GROUP, "tuned", ("consumer.session.timeout.ms", SET, "45000"))["resources"]},
+          note="a group twice")
+    s.ask_all("ListConfigResources", {}, "listed")
+    s.ask("ListConfigResources", {"resourceTypes": [GROUP]}, note="groups")
+    described(s, GROUP, "tuned", "before the whole")
+    whole = lambda note, *entries, name="tuned", **more: s.ask("AlterConfigs", {"resources": [{
+        "resourceType": GROUP, "resourceName": name, "configs": [{"name": k, "value": v} for k, v in entries]}], **more}, note=note)
+    whole("validate only", ("consumer.session.timeout.ms", "46000"), validateOnly=True)
+    whole("an unknown key", ("nobody.has.it", "1"))
+    whole("a bad value", ("consumer.session.timeout.ms", "1"))
+    whole("the whole", ("consumer.session.timeout.ms", "46000"))
+    described(s, GROUP, "tuned", "after the whole")
+    whole("nothing")
+    described(s, GROUP, "tuned", "after nothing")
+    s.ask("ListConfigResources", {"resourceTypes": [GROUP]}, note="groups when none is left of one")
+    one("the last goes", ("consumer.session.timeout.ms", DELETE, None), name="a group/with ümläuts & more, ..")
+    s.ask("ListConfigResources", {"resourceTypes": [GROUP]}, note="no groups")
+    # What a broker says of all groups is where a group's own values come from.
+    for key in ("group.consumer.assignment.interval.ms", "group.share.assignment.interval.ms", "group.streams.assignment.interval.ms",
+                "group.consumer.assignor.offload.enable", "group.consumer.session.timeout.ms", "group.consumer.min.session.timeout.ms"):
+        value = "false" if key.endswith("enable") else "2000"
+        for name in ("", "1"):
+            s.ask("IncrementalAlterConfigs", changed(BROKER, name, (key, SET, value), validateOnly=True), note=f"{key} of {name or 'all brokers'}")
+    s.ask("IncrementalAlterConfigs", changed(BROKER, "", ("group.consumer.assignment.interval.ms", SET, "2000")), note="all groups")
+    s.ask("DescribeConfigs", describe(GROUP, "tuned", ["consumer.assignment.interval.ms"], includeSynonyms=True), note="of all brokers")
+    s.ask("IncrementalAlterConfigs", changed(BROKER, "1", ("group.consumer.assignment.interval.ms", SET, "3000")), note="groups of this broker")
+    s.ask("DescribeConfigs", describe(GROUP, "tuned", ["consumer.assignment.interval.ms"], includeSynonyms=True), note="of this broker")
+    s.ask("IncrementalAlterConfigs", changed(BROKER, "1", ("group.consumer.assignment.interval.ms", SET, "99999")), note="beyond the bounds")
+    s.ask("DescribeConfigs", describe(GROUP, "tuned", ["consumer.assignment.interval.ms"], includeSynonyms=True), note="beyond the bounds")
+    s.ask("DescribeConfigs", describe(BROKER, "1", ["group.consumer.assignment.interval.ms"], includeSynonyms=True), note="broker beyond the bounds")
+    for name in ("", "1"):
+        s.ask("IncrementalAlterConfigs", changed(BROKER, name, ("group.consumer.assignment.interval.ms", DELETE, None)), note="taken back")
+
+
 def client_metrics(s):
     one = lambda note, *entries, name="subscribed", **more: s.ask(
         "IncrementalAlterConfigs", changed(METRICS, name, *entries, **more), note=note)
@@ -204,4 +306,4 @@ def quotas(s):
     s.ask("DescribeClientQuotas", find(), note="after all were removed")
 
 
-SCENARIOS = [describe_configs, alter_topic_configs, alter_broker_configs, client_metrics, quotas]
+SCENARIOS = [describe_configs, alter_topic_configs, alter_broker_configs, group_configs, client_metrics, quotas]

@@ -75,6 +75,26 @@ def configs_tool(s):
     configs("--user", "alice", "--describe")
 
 
+def group_configs_tool(s):
+    def configs(*arguments, **more):
+        s.tool("ConfigCommand", *AT, *arguments, **more)
+    group = ("--group", "tools-group")
+    configs(*group, "--describe")
+    configs(*group, "--alter", "--add-config", "consumer.session.timeout.ms=50000,consumer.heartbeat.interval.ms=6000")
+    configs(*group, "--describe")
+    configs(*group, "--describe", "--all", sorted_lines=True)
+    configs("--entity-type", "groups", "--entity-name", "tools-group", "--alter", "--delete-config", "consumer.heartbeat.interval.ms")
+    configs("--entity-type", "groups", "--describe")
+    configs(*group, "--alter", "--add-config", "consumer.session.timeout.ms=1000", errors=True)
+    configs(*group, "--alter", "--add-config", "consumer.session.timeout.ms=soon", errors=True)
+    configs(*group, "--alter", "--add-config", "no.such=1", errors=True)
+    configs(*group, "--alter", "--delete-config", "share.isolation.level", errors=True)
+    configs("--entity-type", "groups", "--alter", "--add-config", "consumer.session.timeout.ms=50000", errors=True)
+    configs("--entity-type", "groups", "--entity-default", "--describe", errors=True)
+    configs(*group, "--alter", "--delete-config", "consumer.session.timeout.ms")
+    configs(*group, "--describe")
+
+
 def client_metrics_tool(s):
     def metrics(*arguments, **more):
         s.tool("ClientMetricsCommand", *AT, *arguments, **more)
@@ -152,4 +172,4 @@ def client_tools(s):
     s.tool("ClientCompatibilityTest", *AT, "--topic", "tools-compatibility", *features, errors=True)
 
 
-SCENARIOS = [topics_tool, configs_tool, client_metrics_tool, offsets_tools, cluster_tools, client_tools]
+SCENARIOS = [topics_tool, configs_tool, group_configs_tool, client_metrics_tool, offsets_tools, cluster_tools, client_tools]

@@ -16,6 +16,7 @@
 #include "services/groupcoord/image_change.h"
 #include "services/groupcoord/settings.h"
 #include "services/kafka/messages/consumer_group_heartbeat.h"
+#include "services/kafka/messages/internal.h"
 #include "services/kafka/messages/update_metadata.h"
 #include "services/node/config.h"
 #include "services/node/metadata_image.h"
@@ -36,6 +37,14 @@ struct World {
     const auto* topic = context.image->find(std::string_view(name));
     send(name, topic_ids[name], static_cast<std::int32_t>(topic->partitions.size()), kDeleted);
     topic_ids.erase(name);
+  }
+  // A group's own setting, or of type broker one of all brokers; without a value it goes.
+  void set_config(std::int8_t type, std::string_view name, std::string_view key,
+                  std::optional<std::string_view> value) {
+    kafka::ConfigImage settings;
+    auto& entity = settings.entities.emplace_back(kafka::ConfigImage::Entity{.type = type, .name = name});
+    if (value) entity.entries.push_back({.key = key, .value = *value});
+    context.image = context.image->with(settings, *node::make_config({}, ""), 1);
   }
   [[nodiscard]] Uuid id(const std::string& name) const { return topic_ids.at(name); }
   void pass(std::int64_t milliseconds) {

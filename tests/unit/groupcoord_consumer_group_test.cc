@@ -182,6 +182,49 @@ TEST_F(ConsumerGroupTest, SilentMembersAreRemoved) {
   EXPECT_EQ(settle("b", 3).assignment, (Assignment{{orders_, {0, 1, 2}}}));
 }
 
+TEST_F(ConsumerGroupTest, ItsOwnSettingsHoldFromTheNextHeartbeatOn) {
+  const auto set = [&](const char* key, std::optional<std::string_view> value) {
+    world_.set_config(kafka::kGroupEntity, "g", key, value);
+    image();
+  };
+  EXPECT_EQ(send(joining("a", {"orders"})).interval_ms, 5'000);
+  set("consumer.heartbeat.interval.ms", "7000");
+  EXPECT_EQ(send(alive("a", 2)).interval_ms, 7'000);
+  // How long it may be silent, in milliseconds, once it has sent a heartbeat.
+  const auto lives = [&] {
+    send(alive("a", group_.members().at("a").epoch));
+    std::int64_t silent_ms = 44'000;
+    for (world_.pass(silent_ms); on_time(), !group_.members().empty(); silent_ms += 1'000) world_.pass(1'000);
+    send(joining("a", {"orders"}));
+    return silent_ms;
+  };
+  set("consumer.session.timeout.ms", "50000");
+  EXPECT_EQ(lives(), 50'000);
+  set("consumer.session.timeout.ms", "1000000");  // given when the node's bounds were wider
+  EXPECT_EQ(lives(), 60'000);
+  set("consumer.session.timeout.ms", std::nullopt);
+  world_.set_config(kafka::kGroupEntity, "another", "consumer.session.timeout.ms", "50000");
+  image();
+  EXPECT_EQ(lives(), 45'000);
+}
+
+// What all brokers say may be changed for this one of the three while the node runs.
+TEST_F(ConsumerGroupTest, TheAssignmentWaitsAsLongAsTheGroupSaysOrElseTheBroker) {
+  const auto epoch_after = [&](std::int64_t milliseconds) {
+    world_.pass(milliseconds);
+    return send(alive("a", group_.members().at("a").epoch)).epoch;
+  };
+  const std::int32_t joined = send(joining("a", {"orders"})).epoch;
+  world_.set_config(kafka::kBrokerEntity, "", "group.consumer.assignment.interval.ms", "4000");
+  send(joining("b", {"orders"}));
+  EXPECT_EQ(epoch_after(3'999), joined);
+  world_.set_config(kafka::kGroupEntity, "g", "consumer.assignment.interval.ms", "6000");
+  EXPECT_EQ(epoch_after(1), joined);
+  world_.set_config(kafka::kGroupEntity, "g", "consumer.assignment.interval.ms", std::nullopt);
+  send(alive("a", joined));
+  EXPECT_GT(group_.target().epoch, joined);
+}
+
 TEST_F(ConsumerGroupTest, MembersThatDoNotGiveUpAreRemoved) {
   send(joining("a", {"orders"}));
   send(joining("b", {"orders"}));

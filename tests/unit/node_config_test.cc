@@ -505,6 +505,12 @@ TEST(BrokerSettings, SomeValuesAreJudgedTogetherOrByTheirMeaning) {
   EXPECT_EQ(check({{"max.connections.per.ip.overrides", "127.0.0.1:x"}}), "For input string: \"x\"");
   EXPECT_TRUE(
       contains(check({{"max.connections.per.ip.overrides", "not a host:5"}}), "invalid addresses : not a host"));
+  EXPECT_EQ(check({{"group.consumer.assignment.interval.ms", "15000"}}), "");
+  for (const char* kind : {"consumer", "share", "streams"}) {
+    const std::string key = std::string("group.") + kind + ".assignment.interval.ms";
+    EXPECT_EQ(check({{key, "15001"}}),
+              key + " must be less than or equal to group." + kind + ".max.assignment.interval.ms");
+  }
   // What could not be read later would leave everybody without a limit, or without a connection.
   EXPECT_TRUE(contains(check({{"max.connections.per.ip.overrides", "127.0.0.1:5,localhost:5"}}), "numeric addresses"));
   EXPECT_EQ(check({{"max.connections.per.ip.overrides", "::1:5, [2001:db8::1]:6 ,10.0.0.1:7"}}), "");
@@ -516,6 +522,8 @@ const char* origin_text(ConfigOrigin origin) {
   switch (origin) {
     case ConfigOrigin::client_metrics:
       return "DYNAMIC_CLIENT_METRICS_CONFIG";
+    case ConfigOrigin::group:
+      return "DYNAMIC_GROUP_CONFIG";
     case ConfigOrigin::topic:
       return "DYNAMIC_TOPIC_CONFIG";
     case ConfigOrigin::this_broker:

@@ -279,6 +279,23 @@ TEST_F(MetadataImageTest, WholeSettingsLeaveNothingElse) {
   EXPECT_EQ(image_->find("v")->config.retention_ms, 1000);
 }
 
+TEST_F(MetadataImageTest, SettingsOfGroupsComeAndGoByName) {
+  see(settings(kafka::kGroupEntity, "g", {{"consumer.session.timeout.ms", "50000"}}));
+  see(settings(kafka::kGroupEntity, "h", {{"consumer.session.timeout.ms", "51000"}}));
+  const auto groups = image_->group_configs();
+  EXPECT_EQ(groups->at("g").at("consumer.session.timeout.ms"), "50000");
+  EXPECT_EQ(groups->size(), 2u);
+  see(settings(kafka::kTopicEntity, "g", {{"retention.ms", "7000"}}));
+  see(settings(kafka::kGroupEntity, "g", {{"consumer.session.timeout.ms", "50000"}}));
+  EXPECT_EQ(image_->group_configs(), groups) << "the same object: nothing changed";
+  see(settings(kafka::kGroupEntity, "g", {}));
+  EXPECT_EQ(image_->group_configs()->size(), 1u);
+  ConfigImage whole = settings(kafka::kTopicEntity, "u", {{"retention.ms", "7000"}});
+  whole.is_whole = true;
+  see(whole);
+  EXPECT_TRUE(image_->group_configs()->empty());
+}
+
 TEST_F(MetadataImageTest, QuotasAndClientMetricsComeAndGoByName) {
   see(settings(kafka::kQuotaEntity, "users/alice", {{"producer_byte_rate", "1000"}}));
   see(settings(kafka::kClientMetricsEntity, "all", {{"interval.ms", "1000"}}));

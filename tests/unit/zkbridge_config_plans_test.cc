@@ -153,7 +153,7 @@ TEST_F(Plans, SettingsOfBrokersAreOfThisOneOrOfAll) {
   EXPECT_EQ(broker("", {{"no.such", append, "1"}}), "INVALID_CONFIG Unknown config name: no.such");
 }
 
-TEST_F(Plans, LoggersAndGroupsHaveNothingToChange) {
+TEST_F(Plans, LoggersHaveNothingToChange) {
   const auto logger = [&](std::string_view name, std::vector<Change> changes, bool replaces = false) {
     return plan({.type = resource_type::kLogger, .name = name, .changes = std::move(changes), .replaces = replaces});
   };
@@ -163,12 +163,31 @@ TEST_F(Plans, LoggersAndGroupsHaveNothingToChange) {
   EXPECT_EQ(logger("9", {}), "INVALID_REQUEST Unexpected node id. Expected 0, but received 9");
   EXPECT_EQ(logger("", {}), "INVALID_REQUEST Node id must be an integer, but it is: ");
   EXPECT_EQ(logger("0", {{"root", set, "INFO"}}, true), "INVALID_REQUEST Unknown resource type 8");
-  const auto group = [&](std::string_view name, std::vector<Change> changes) {
+  EXPECT_EQ(plan({.type = 77, .name = "x", .changes = {}}), "INVALID_REQUEST Unknown resource type 77");
+}
+
+TEST_F(Plans, SettingsOfAGroupAreCheckedTogetherWithWhatItHas) {
+  const auto group = [&](std::vector<Change> changes, std::string_view name = "g") {
     return plan({.type = resource_type::kGroup, .name = name, .changes = std::move(changes)});
   };
-  EXPECT_EQ(group("g", {{"no.such", set, "1"}}), "INVALID_CONFIG Unknown group config name: no.such");
-  EXPECT_EQ(group("", {}), "INVALID_REQUEST Default group resources are not allowed.");
-  EXPECT_EQ(plan({.type = 77, .name = "x", .changes = {}}), "INVALID_REQUEST Unknown resource type 77");
+  EXPECT_EQ(group({{"consumer.session.timeout.ms", set, " 50000 "}}), "consumer.session.timeout.ms=50000");
+  EXPECT_EQ(group({{"no.such", set, "1"}}), "INVALID_CONFIG Unknown group config name: no.such");
+  EXPECT_EQ(group({}, ""), "INVALID_REQUEST Default group resources are not allowed.");
+  EXPECT_EQ(group({{"consumer.session.timeout.ms", set, "1000"}}),
+            "INVALID_CONFIG consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive.");
+  EXPECT_EQ(group({{"streams.rack.aware.assignment.tags", append, "zone"}}),
+            "INVALID_CONFIG Can't APPEND to key streams.rack.aware.assignment.tags because its type is not LIST.");
+  EXPECT_EQ(group({{"no.such", remove, std::nullopt}}), "");
+  cluster_.group_configs["g"] = {{"consumer.session.timeout.ms", "50000"}, {"share.isolation.level", "read_committed"}};
+  EXPECT_EQ(group({{"consumer.session.timeout.ms", remove, std::nullopt}}), "share.isolation.level=read_committed");
+  EXPECT_EQ(plan({.type = resource_type::kGroup,
+                  .name = "g",
+                  .changes = {{"consumer.heartbeat.interval.ms", set, "6000"}},
+                  .replaces = true}),
+            "consumer.heartbeat.interval.ms=6000");
+  cluster_.group_configs["g"]["consumer.session.timeout.ms"] = "1";  // it was given under other bounds
+  EXPECT_EQ(group({{"share.isolation.level", remove, std::nullopt}}),
+            "INVALID_CONFIG consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive.");
 }
 
 TEST_F(Plans, SubscriptionsToClientMetricsAreChecked) {

@@ -58,6 +58,7 @@ std::string image_text(const World& world) {
     text += entity.type == kafka::kTopicEntity           ? "topic "
             : entity.type == kafka::kBrokerEntity        ? "broker "
             : entity.type == kafka::kClientMetricsEntity ? "metrics "
+            : entity.type == kafka::kGroupEntity         ? "group "
                                                          : "quota ";
     text += entity.name;
     for (const auto& entry : entity.entries) text += " " + std::string(entry.key) + "=" + std::string(*entry.value);
@@ -116,7 +117,8 @@ TEST(ControllerConfigs, ANewStartFindsThemAndTellsTheBrokerAll) {
   world.forward(altering({setting(resource_type::kTopic, "t1", "retention.ms", "1"),
                           setting(resource_type::kBroker, "1", "message.max.bytes", "2"),
                           setting(resource_type::kBroker, "", "message.max.bytes", "3"),
-                          setting(resource_type::kClientMetrics, "s/1", "interval.ms", "400")}),
+                          setting(resource_type::kClientMetrics, "s/1", "interval.ms", "400"),
+                          setting(resource_type::kGroup, "g/1 *", "consumer.session.timeout.ms", "50000")}),
                 1);
   world.forward(with_quotas({quota({part("user", "al/ice")}, "producer_byte_rate", 5)}), 1);
   world.start();
@@ -124,7 +126,29 @@ TEST(ControllerConfigs, ANewStartFindsThemAndTellsTheBrokerAll) {
   world.hello(kBroker + 5);
   EXPECT_EQ(image_text(world),
             "whole; topic t1 retention.ms=1; broker 1 message.max.bytes=2; broker  message.max.bytes=3; "
-            "metrics s/1 interval.ms=400; quota users/al%2Fice producer_byte_rate=5");
+            "metrics s/1 interval.ms=400; group g/1 * consumer.session.timeout.ms=50000; quota users/al%2Fice "
+            "producer_byte_rate=5");
+}
+
+TEST(ControllerConfigs, TheSettingsOfGroupsComeAndGoWithTheirNodes) {
+  World world = with_topic();
+  world.forward(altering({setting(resource_type::kGroup, "a b", "consumer.session.timeout.ms", "50000"),
+                          setting(resource_type::kGroup, "bad", "consumer.session.timeout.ms", "1"),
+                          setting(resource_type::kGroup, "c", "consumer.heartbeat.interval.ms", "6000")}),
+                1);
+  EXPECT_EQ(codes(world), (std::vector<std::int16_t>{0, 40, 0}));
+  EXPECT_EQ(world.data("/config/groups/a%20b"), R"({"version":1,"config":{"consumer.session.timeout.ms":"50000"}})");
+  EXPECT_FALSE(world.has("/config/groups/bad"));
+  EXPECT_FALSE(world.has("/config/changes/config_change_0000000000")) << "no broker of Kafka 3.x knows them";
+  world.sent.clear();
+  world.forward(altering({removing(resource_type::kGroup, "a b", "consumer.session.timeout.ms")}), 1);
+  EXPECT_EQ(world.story(), "config reply");
+  EXPECT_EQ(image_text(world), "group a b");
+  EXPECT_FALSE(world.has("/config/groups/a%20b"));
+  EXPECT_TRUE(world.has("/config/groups/c"));
+  world.forward(altering({removing(resource_type::kGroup, "c", "consumer.heartbeat.interval.ms")}), 1);
+  EXPECT_TRUE(world.controller->cluster().group_configs.empty());
+  EXPECT_EQ(world.fatal, "");
 }
 
 TEST(ControllerConfigs, ARequestOnlyToValidateChangesNothing) {
@@ -265,7 +289,9 @@ TEST(ControllerConfigs, AFrameThatIsNoneIsRefused) {
 
 TEST(ControllerConfigs, ResourcesAreListedByType) {
   World world = with_topic();
-  world.forward(altering({setting(resource_type::kClientMetrics, "sub", "metrics", "*")}), 1);
+  world.forward(altering({setting(resource_type::kClientMetrics, "sub", "metrics", "*"),
+                          setting(resource_type::kGroup, "g", "consumer.session.timeout.ms", "50000")}),
+                1);
   const auto list = [&](std::vector<std::int8_t> types, std::int16_t version) {
     world.sent.clear();
     world.forward(kafka::ListConfigResourcesRequest{.resource_types = std::move(types)}, version);
@@ -276,9 +302,9 @@ TEST(ControllerConfigs, ResourcesAreListedByType) {
     }
     return text;
   };
-  EXPECT_EQ(list({}, 1), "0 16:sub 8:1 4:1 2:t1");
+  EXPECT_EQ(list({}, 1), "0 16:sub 8:1 4:1 32:g 2:t1");
   EXPECT_EQ(list({2, 2}, 1), "0 2:t1");
-  EXPECT_EQ(list({32}, 1), "0");
+  EXPECT_EQ(list({32}, 1), "0 32:g");
   EXPECT_EQ(list({77}, 1), "35");
   EXPECT_EQ(list({}, 0), "0 16:sub");
 }
@@ -384,6 +410,8 @@ TEST(ControllerConfigs, ANameThatNoNodeCanHaveIsRefusedAndTheControllerGoesOn) {
                   1);  // removing what is not there
     EXPECT_EQ(quota_codes(world), (std::vector<std::int16_t>{0})) << name;
     world.forward(altering({setting(resource_type::kClientMetrics, name, "interval.ms", "1000")}), 1);
+    EXPECT_EQ(codes(world), (std::vector<std::int16_t>{kInvalidRequest})) << name;
+    world.forward(altering({setting(resource_type::kGroup, name, "consumer.session.timeout.ms", "50000")}), 1);
     EXPECT_EQ(codes(world), (std::vector<std::int16_t>{kInvalidRequest})) << name;
   }
   world.forward(altering({setting(resource_type::kBroker, zeros, "message.max.bytes", "5000")}), 1);

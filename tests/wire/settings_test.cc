@@ -7,10 +7,12 @@
 #include "services/kafka/messages/alter_client_quotas.h"
 #include "services/kafka/messages/alter_configs.h"
 #include "services/kafka/messages/alter_partition_reassignments.h"
+#include "services/kafka/messages/consumer_group_heartbeat.h"
 #include "services/kafka/messages/create_topics.h"
 #include "services/kafka/messages/describe_client_quotas.h"
 #include "services/kafka/messages/describe_configs.h"
 #include "services/kafka/messages/elect_leaders.h"
+#include "services/kafka/messages/find_coordinator.h"
 #include "services/kafka/messages/incremental_alter_configs.h"
 #include "services/kafka/messages/list_config_resources.h"
 #include "services/kafka/messages/list_partition_reassignments.h"
@@ -132,12 +134,42 @@ TEST_F(Settings, ReachTheEngine) {
   EXPECT_GE(segments(), 3u);
 }
 
+// groupcoord hears of them on another session than the broker: it may answer one more heartbeat before.
+TEST_F(Settings, OfAGroupReachItsMembersWithTheirNextHeartbeats) {
+  const std::string topic = fresh("tuned");
+  make_topic(client, topic);
+  const std::string member = "member-of-" + topic;
+  std::int32_t epoch = 0;
+  const auto interval_ms = [&] {
+    kafka::ConsumerGroupHeartbeatRequest request{.group_id = topic, .member_id = member, .member_epoch = epoch};
+    if (epoch == 0) {
+      request.rebalance_timeout_ms = 60'000;
+      request.subscribed_topic_names = {{topic}};
+      request.topic_partitions.emplace();
+    }
+    const auto answer = client.call<kafka::ConsumerGroupHeartbeatResponse>(request, 1);
+    EXPECT_TRUE(answer->error_code == 0 || kafka::error_retriable(answer->error_code)) << answer->error_code;
+    if (answer->error_code == 0) epoch = answer->member_epoch;
+    return answer->error_code == 0 ? answer->heartbeat_interval_ms : 0;
+  };
+  client.call<kafka::FindCoordinatorResponse>(kafka::FindCoordinatorRequest{.key = topic}, 0);
+  EXPECT_TRUE(eventually([&] { return interval_ms() == 5'000; }));
+  EXPECT_EQ(alter(client, kGroup, topic, "consumer.heartbeat.interval.ms", "8000"), ErrorCode::NONE);
+  EXPECT_TRUE(eventually([&] { return interval_ms() == 8'000; }));
+  node().kill("groupcoord");
+  EXPECT_TRUE(eventually([&] { return interval_ms() == 8'000; }));
+  EXPECT_EQ(alter(client, kGroup, topic, "consumer.heartbeat.interval.ms", std::nullopt, kRemove), ErrorCode::NONE);
+  EXPECT_TRUE(eventually([&] { return interval_ms() == 5'000; }));
+  accept_new_processes();
+}
+
 TEST_F(Settings, SurviveTheDeathOfTheirKeeperAndARestart) {
   const std::string topic = fresh("survivor");
   make_topic(client, topic);
   EXPECT_EQ(alter(client, kTopic, topic, "retention.bytes", "12345"), ErrorCode::NONE);
   EXPECT_EQ(alter(client, kBroker, "0", "log.retention.bytes", "777"), ErrorCode::NONE);
   EXPECT_EQ(alter(client, kClientMetrics, topic, "interval.ms", "5000"), ErrorCode::NONE);
+  EXPECT_EQ(alter(client, kGroup, topic, "consumer.session.timeout.ms", "50000"), ErrorCode::NONE);
   const kafka::AlterClientQuotasRequest quota{.entries = {{.entity = {{.entity_type = "user", .entity_name = topic}},
                                                            .ops = {{.key = "producer_byte_rate", .value = 1e9}}}}};
   EXPECT_EQ(client.call<kafka::AlterClientQuotasResponse>(quota, 1)->entries.at(0).error_code, 0);
@@ -146,6 +178,7 @@ TEST_F(Settings, SurviveTheDeathOfTheirKeeperAndARestart) {
     EXPECT_EQ(described(again, kTopic, topic, "retention.bytes"), "12345 1");
     EXPECT_EQ(described(again, kBroker, "0", "log.retention.bytes"), "777 2");
     EXPECT_EQ(described(again, kClientMetrics, topic, "interval.ms"), "5000 7");
+    EXPECT_EQ(described(again, kGroup, topic, "consumer.session.timeout.ms"), "50000 8");
     kafka::DescribeClientQuotasRequest request;
     request.components.push_back({.entity_type = "user", .match_type = 0, .match = topic});
     Answer<kafka::DescribeClientQuotasResponse> answer;
@@ -196,6 +229,7 @@ TEST_F(Settings, ThatCannotBeAreRefused) {
   EXPECT_EQ(alter(client, kBroker, "5", "message.max.bytes", "2"), ErrorCode::INVALID_REQUEST);
   EXPECT_EQ(alter(client, kLogger, "0", "root", "DEBUG"), ErrorCode::INVALID_CONFIG);
   EXPECT_EQ(alter(client, kGroup, "g", "no.such", "1"), ErrorCode::INVALID_CONFIG);
+  EXPECT_EQ(alter(client, kGroup, "g", "consumer.session.timeout.ms", "1"), ErrorCode::INVALID_CONFIG);
   EXPECT_EQ(alter(client, 77, "x", "a", "1"), ErrorCode::INVALID_REQUEST);
 }
 
@@ -205,6 +239,7 @@ TEST_F(Settings, OfEveryKindAreDescribed) {
   EXPECT_EQ(described(client, kLogger, "0", "root"), "");
   EXPECT_EQ(described(client, kLogger, "7", "root"), "INVALID_REQUEST");
   EXPECT_EQ(described(client, kGroup, "g", "x"), "");
+  EXPECT_EQ(described(client, kGroup, "nobody-made-this", "consumer.session.timeout.ms"), "45000 5");
   EXPECT_EQ(described(client, kGroup, "", "x"), "INVALID_REQUEST");
   EXPECT_EQ(described(client, kTopic, "a b", "x"), "INVALID_TOPIC_EXCEPTION");
   EXPECT_EQ(described(client, kBroker, "abc", "x"), "INVALID_REQUEST");

@@ -18,6 +18,7 @@ constexpr std::int16_t kNodeRegistrationKey = 1001;
 constexpr std::int8_t kTopicEntity = 2;   // the numbers of Kafka's ConfigResource.Type
 constexpr std::int8_t kBrokerEntity = 4;  // the name is a broker id, or empty for the defaults of all brokers
 constexpr std::int8_t kClientMetricsEntity = 16;
+constexpr std::int8_t kGroupEntity = 32;
 constexpr std::int8_t kQuotaEntity = 100;  // none of Kafka's numbers; the name is node::quota_path
 
 // zkbridge tells the other processes which settings differ from server.properties: the whole of it at the start of a
