@@ -18,7 +18,7 @@ using kafka::ErrorCode;
 
 constexpr std::int16_t kFirstVersionWithMessage = 1;
 constexpr std::int16_t kFirstVersionWithSeveralKeys = 4;
-constexpr std::int8_t kGroup = 0;  // FindCoordinatorRequest.CoordinatorType
+constexpr std::int8_t kGroup = 0, kTransaction = 1;  // FindCoordinatorRequest.CoordinatorType
 constexpr std::int16_t kCreateVersion = 7;
 
 // offsets.topic.replication.factor, or as many as there are brokers, up to Kafka's default of 3.
@@ -77,17 +77,19 @@ void FindCoordinator::answer(Request& request) {
         reachable.brokers(), [&](const Reachable::Broker& each) { return each.image->id == partition->leader; });
     return found == reachable.brokers().end() ? nullptr : &*found;
   };
-  const std::int16_t missing = kafka::wire(ErrorCode::COORDINATOR_NOT_AVAILABLE);
+  // A client would come again for one that is missing; there is never going to be one of another type.
+  const bool is_known = message->key_type == kGroup || message->key_type == kTransaction;
+  const ErrorCode missing = is_known ? ErrorCode::COORDINATOR_NOT_AVAILABLE : ErrorCode::INVALID_REQUEST;
 
   kafka::FindCoordinatorResponse response;
   if (version < kFirstVersionWithSeveralKeys) {
     const Reachable::Broker* const broker = coordinator_of(message->key);
-    response.error_code = broker == nullptr ? missing : kafka::wire(ErrorCode::NONE);
+    response.error_code = kafka::wire(broker == nullptr ? missing : ErrorCode::NONE);
     response.node_id = broker == nullptr ? -1 : broker->image->id;
     if (broker != nullptr) response.host = broker->host;
     response.port = broker == nullptr ? -1 : broker->port;
     if (version >= kFirstVersionWithMessage) {
-      response.error_message = broker == nullptr ? kafka::error_text(ErrorCode::COORDINATOR_NOT_AVAILABLE) : "NONE";
+      response.error_message = broker == nullptr ? kafka::error_text(missing) : "NONE";
     }
     return request.respond(std::move(response));
   }
@@ -95,11 +97,11 @@ void FindCoordinator::answer(Request& request) {
     auto& made = response.coordinators.emplace_back();
     const Reachable::Broker* const broker = coordinator_of(key);
     made.key = key;
-    made.error_code = broker == nullptr ? missing : kafka::wire(ErrorCode::NONE);
+    made.error_code = kafka::wire(broker == nullptr ? missing : ErrorCode::NONE);
     made.node_id = broker == nullptr ? -1 : broker->image->id;
     if (broker != nullptr) made.host = broker->host;
     made.port = broker == nullptr ? -1 : broker->port;
-    made.error_message = broker == nullptr ? kafka::error_text(ErrorCode::COORDINATOR_NOT_AVAILABLE) : "";
+    made.error_message = broker == nullptr ? kafka::error_text(missing) : "";
   }
   request.respond(std::move(response));
 }

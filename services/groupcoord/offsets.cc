@@ -243,6 +243,7 @@ void Offsets::forget(std::string_view group, std::string_view topic, std::int32_
 void Offsets::remove(const kafka::OffsetDeleteRequest& request, const Group& group,
                      kafka::OffsetDeleteResponse& response, Effects& effects) {
   for (const auto& topic : request.topics) {
+    if (topic.partitions.empty()) continue;
     const node::TopicImage* const known = context_.image->find(topic.name);
     const bool is_in_use = group.is_subscribed_to(topic.name);
     auto& answer = response.topics.emplace_back();

@@ -191,6 +191,7 @@ TEST_F(OffsetsTest, OnlyWhatNobodyReadsIsDeleted) {
                                            {.partition_index = 0}}});
   request.topics.push_back({.name = "payments", .partitions = {{.partition_index = 0}, {.partition_index = 5}}});
   request.topics.push_back({.name = "nothing", .partitions = {{.partition_index = 0}}});
+  request.topics.push_back({.name = "orders", .partitions = {}});
   kafka::OffsetDeleteResponse response;
   effects_ = {};
   offsets_.remove(request, group_, response, effects_);
@@ -202,6 +203,7 @@ TEST_F(OffsetsTest, OnlyWhatNobodyReadsIsDeleted) {
   EXPECT_EQ(errors, (Errors{ErrorCode::NONE, ErrorCode::NONE, ErrorCode::NONE, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
                             ErrorCode::NONE, ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC,
                             ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION}));
+  EXPECT_EQ(response.topics.size(), 3u);  // a topic without partitions is not answered
   EXPECT_EQ(effects_.records.size(), 2u);
   EXPECT_EQ(found("g", "orders", 0), std::nullopt);
   EXPECT_EQ(found("g", "orders", 1), 2);

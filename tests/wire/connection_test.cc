@@ -222,7 +222,8 @@ TEST_F(Connection, DescribeClusterTellsWhatMetadataTells) {
   EXPECT_EQ(cluster->cluster_authorized_operations, kafka::kInt32Min);  // not asked for
 }
 
-// The first question makes __consumer_offsets, and its answer is a whole one already. Transactional ids are nobody's.
+// The first question makes __consumer_offsets, and its answer is a whole one already. Transactional ids are nobody's,
+// and there are no other types of coordinators.
 TEST_F(Connection, FindCoordinatorIsAnsweredInAllVersions) {
   for (std::int16_t version = 0; version <= 6; ++version) {
     SCOPED_TRACE(version);
@@ -240,10 +241,15 @@ TEST_F(Connection, FindCoordinatorIsAnsweredInAllVersions) {
       EXPECT_EQ(answer->coordinators[1].port, node().port());
     }
     if (version == 0) continue;
-    request.key_type = 1;
-    const auto transactional = client.call<kafka::FindCoordinatorResponse>(request, version);
-    const std::int16_t error = version < 4 ? transactional->error_code : transactional->coordinators.at(0).error_code;
-    EXPECT_EQ(error, kafka::wire(kafka::ErrorCode::COORDINATOR_NOT_AVAILABLE));
+    const auto error_of = [&](std::int8_t key_type) {
+      request.key_type = key_type;
+      const auto refused = client.call<kafka::FindCoordinatorResponse>(request, version);
+      return version < 4 ? refused->error_code : refused->coordinators.at(0).error_code;
+    };
+    EXPECT_EQ(error_of(1), kafka::wire(kafka::ErrorCode::COORDINATOR_NOT_AVAILABLE));
+    for (const int other : {-1, 2, 3, 127}) {
+      EXPECT_EQ(error_of(static_cast<std::int8_t>(other)), kafka::wire(kafka::ErrorCode::INVALID_REQUEST)) << other;
+    }
   }
   const kafka::MetadataRequest about{.topics = {{{.name = "__consumer_offsets"}}}};
   const auto metadata = client.call<kafka::MetadataResponse>(about, 12);
