@@ -4,6 +4,8 @@
 //   {"to": "HOST:PORT", "connection": "a", "api": "Metadata", "version": 12, "client_id": "x", "body": {...}}
 //     -> {"body": {...}} | {"inexpressible": "why"} (the version has no such field) | {"closed": true}
 //        | {"silent": true} (no answer, where none_ms was given and nothing came) | {"unreadable": "why"}
+//   {"to": ..., "connection": ..., "api": ..., "version": ..., "body": {...}, "later": true}   -> {}, the answer is not
+//     waited for; the same with "read": true and without a body reads it
 //   {"to": ..., "connection": ..., "raw": "hex of a frame without its size"}   -> {"raw": "hex"} | {"closed": true}
 //   {"to": ..., "connection": ..., "hang_up": true}                            -> {}
 //   {"tool": "CLASS", "arguments": [...], "alone": true}      -> {"status": 0, "lines": [...], "errors": [...]}
@@ -51,6 +53,7 @@ public class Ask {
     private static final int ANSWER_MS = 60_000;
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Map<String, Socket> CONNECTIONS = new HashMap<>();
+    private static final Map<String, Integer> LATER = new HashMap<>();  // correlation ids of answers not yet read
     private static int correlation = 0;
 
     public static void main(String[] arguments) throws Exception {
@@ -79,10 +82,10 @@ public class Ask {
             drop(name);
             return object();
         }
-        ByteBuffer frame;
-        int id = ++correlation;
+        ByteBuffer frame = null;
+        int id = ask.has("read") ? LATER.remove(name) : ++correlation;
         try {
-            frame = ask.has("raw") ? ByteBuffer.wrap(HexFormat.of().parseHex(ask.get("raw").asText())) : frame(ask, id);
+            if (!ask.has("read")) frame = ask.has("raw") ? ByteBuffer.wrap(HexFormat.of().parseHex(ask.get("raw").asText())) : frame(ask, id);
         } catch (UnsupportedVersionException e) {
             return object().put("inexpressible", e.getMessage());
         }
@@ -96,10 +99,15 @@ public class Ask {
                 CONNECTIONS.put(name, socket);
             }
             socket.setSoTimeout(ask.has("none_ms") ? ask.get("none_ms").asInt() : ANSWER_MS);
-            byte[] bytes = new byte[4 + frame.remaining()];
-            ByteBuffer.wrap(bytes).putInt(frame.remaining()).put(frame.duplicate());
-            socket.getOutputStream().write(bytes);
-            if (ask.has("one_way")) return object();
+            if (frame != null) {
+                byte[] bytes = new byte[4 + frame.remaining()];
+                ByteBuffer.wrap(bytes).putInt(frame.remaining()).put(frame.duplicate());
+                socket.getOutputStream().write(bytes);
+            }
+            if (ask.has("later")) {
+                LATER.put(name, id);
+                return object();
+            }
             DataInputStream in = new DataInputStream(socket.getInputStream());
             byte[] answer = new byte[in.readInt()];
             in.readFully(answer);

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.common.utils.internals.Exit;
 
 final class Tool {
@@ -22,11 +23,6 @@ final class Tool {
 
     private static final class Ended extends Error {
         private static final long serialVersionUID = 1L;
-        private final int status;
-
-        private Ended(int status) {
-            this.status = status;
-        }
     }
 
     private Tool() {}
@@ -67,8 +63,10 @@ final class Tool {
         PrintStream oldErr = System.err;
         InputStream oldIn = System.in;
         int[] status = {0};
+        AtomicReference<Integer> said = new AtomicReference<>();  // the first counts: some tools catch what ends them
         Exit.Procedure exit = (code, message) -> {
-            throw new Ended(code);
+            said.compareAndSet(null, code);
+            throw new Ended();
         };
         Exit.setExitProcedure(exit);
         Exit.setHaltProcedure(exit);
@@ -80,9 +78,7 @@ final class Tool {
                 try {
                     main.invoke(null, (Object) arguments);
                 } catch (InvocationTargetException e) {
-                    if (e.getCause() instanceof Ended ended) {
-                        status[0] = ended.status;
-                    } else {
+                    if (!(e.getCause() instanceof Ended)) {
                         status[0] = 1;
                         System.err.println(e.getCause());
                     }
@@ -93,7 +89,11 @@ final class Tool {
             thread.setDaemon(true);
             thread.start();
             thread.join(LIMIT_MS);
-            if (thread.isAlive()) status[0] = UNENDED;
+            if (thread.isAlive()) {
+                status[0] = UNENDED;
+            } else if (said.get() != null) {
+                status[0] = said.get();
+            }
         } finally {
             System.setOut(oldOut);
             System.setErr(oldErr);

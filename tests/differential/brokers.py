@@ -16,6 +16,11 @@ SHARED_SETTINGS = {
     "num.partitions": "2",
     "log.retention.ms": "-1",  # the scripts' records are old
     "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "3",
+    # Groups are as the scripts' members have made them, whenever one looks.
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.session.timeout.ms": "60000",
 }
 
 

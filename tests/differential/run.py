@@ -34,6 +34,8 @@ HIDDEN = {
     "totalBytes": "bytes", "usableBytes": "bytes",
 }
 
+# Those that a coordinator makes up.
+GIVEN_MEMBER_ID = re.compile(r".*-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[\w-]{22}", re.DOTALL)
 
 # In what tools print.
 ALWAYS_HIDDEN = (
@@ -72,14 +74,26 @@ class Session:
         return [self.ask(api, body(version) if callable(body) else body, version, note, **options)
                 for version in self.versions(api)]
 
-    def quietly(self, api, body, version=None, until=None):
+    def begin(self, api, body, connection):
+        """Asks what is answered only when others have asked, too; the answer is for `end`."""
+        self.asker.ask({"to": self.broker.address, "connection": f"{self.scenario}-{connection}", "api": api,
+                        "version": self.versions(api)[-1], "body": body, "later": True})
+
+    def end(self, api, note, connection):
+        version = self.versions(api)[-1]
+        self.note(f"{api} v{version} {note}", self.ask_broker({"connection": f"{self.scenario}-{connection}", "api": api,
+                                                               "version": version, "read": True}))
+
+    def quietly(self, api, body, version=None, until=None, connection="quiet"):
         """To prepare something, or to wait for it: not compared. Asks again while `until` does not hold."""
         deadline = time.monotonic() + 30
         while True:
-            answer = self.ask_broker({"connection": f"{self.scenario}-quiet", "api": api,
+            answer = self.ask_broker({"connection": f"{self.scenario}-{connection}", "api": api,
                                       "version": self.versions(api)[-1] if version is None else version, "body": body})
             body_of = answer.get("body") or {}
             if until is None or until(body_of):
+                if "memberId" in body_of:
+                    self.plain(body_of)  # names it
                 return body_of
             if time.monotonic() > deadline:
                 raise SystemExit(f"{self.scenario}: {self.broker.name} still answers {short(body_of)} to {api} {body}")
@@ -141,8 +155,11 @@ class Session:
                 return f"<{HIDDEN[field]}>"
             if field == "topicId" and value != ZERO_ID:
                 self.name("id", value)
-            for own, name in self.names.get("id", {}).items():
-                value = value.replace(own, name)
+            if field in ("memberId", "leader") and GIVEN_MEMBER_ID.fullmatch(value):
+                self.name("member", value)
+            for names in (self.names.get("id", {}), self.names.get("member", {})):
+                for own, name in names.items():
+                    value = value.replace(own, name)
             return value.replace(self.broker.address, "<address>").replace(self.broker.address.split(":")[1], "<port>")
         if isinstance(value, int) and not isinstance(value, bool):
             if field in HIDDEN and value > 0:
@@ -188,7 +205,7 @@ def element_name(element):
         return str(element)
     names = [str(element[key]) for key in ("apiKey", "name", "topicName", "topic", "resourceType", "resourceName", "entityType", "entityName",
                                            "key", "partitionIndex", "partition", "partitionId", "index", "brokerId", "nodeId",
-                                           "batchIndex", "producerId") if element.get(key) is not None]
+                                           "batchIndex", "producerId", "groupId", "memberId") if element.get(key) is not None]
     parts = [element_name(each) for each in element.get("entity", [])]  # of quotas
     return "/".join(names + parts) or str(element.get("topicId", ""))
 
