@@ -97,6 +97,7 @@ void check_same(const Cluster& before, const Cluster& after) {
   CHECK(before.topic_names == after.topic_names);
   CHECK(before.broker_configs == after.broker_configs);
   CHECK(before.client_metrics == after.client_metrics);
+  CHECK(before.group_configs == after.group_configs);
   CHECK(before.client_configs == after.client_configs);
   CHECK(before.next_producer_id == after.next_producer_id);
 }
