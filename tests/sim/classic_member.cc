@@ -77,9 +77,13 @@ void ClassicMember::go_on_after(ErrorCode error) {
     case ErrorCode::COORDINATOR_LOAD_IN_PROGRESS:
     case ErrorCode::NOT_COORDINATOR:
       if (schedule().now() > last_contact_ + kSessionTimeout) break;  // nobody can tell whether it is in still
-      return generation_ < 0 ? after(50'000, 200'000, &ClassicMember::join)
-                             : after(50'000, 200'000, &ClassicMember::heartbeat);
+      return is_synced_ ? after(50'000, 200'000, &ClassicMember::heartbeat)
+                        : after(50'000, 200'000, &ClassicMember::join);
     case ErrorCode::REBALANCE_IN_PROGRESS:
+      // In a consumer group it may commit in an older epoch for what it has kept, or has again.
+      if (!plan_.is_mixed && !assignment_.empty() && schedule().random.one_in(3)) {
+        commit_late(any_partition(), 5'000'000);
+      }
       revoke();
       return join();
     case ErrorCode::FENCED_INSTANCE_ID:

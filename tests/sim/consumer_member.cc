@@ -44,7 +44,7 @@ void ConsumerMember::begin() {
   member_id_ = random_uuid(schedule().random);
   joins_ = 0;
   is_asking_ = false;
-  unsure_since_.reset();
+  on_known();
   join();
 }
 
@@ -58,7 +58,7 @@ void ConsumerMember::join() {
 // It has lost all that it had, and begins anew.
 void ConsumerMember::join_again() {
   revoke();
-  unsure_since_.reset();
+  on_known();
   act(10'000, 200'000, &ConsumerMember::join);
 }
 
@@ -69,6 +69,11 @@ void ConsumerMember::revoke() {
   must_report_ = is_giving_up_ = false;
   ++round_;
   ++turn_;
+}
+
+void ConsumerMember::on_known() {
+  unsure_since_.reset();
+  unsure_heartbeats_ = 0;
 }
 
 // -- In the group --------------------------------------------------------------------------------------------------
@@ -115,6 +120,7 @@ void ConsumerMember::send(std::int32_t epoch) {
     }
     says_all_ = must_report_ = false;
     if (!unsure_since_) unsure_since_ = schedule().now();
+    ++unsure_heartbeats_;
   }
   is_asking_ = true;
   ask<kafka::ConsumerGroupHeartbeatResponse>(request, kVersion,
@@ -149,7 +155,7 @@ void ConsumerMember::take(const kafka::ConsumerGroupHeartbeatResponse& response)
   ledger().on_assigned(group(), generation_, false, number_, member_id_, held());
   if (is_news) schedule().note("{} is told of {} partitions", text(), told_.size());
   heartbeats_ = is_news || told_ != assignment_ ? 0 : heartbeats_ + 1;
-  unsure_since_.reset();
+  on_known();
 }
 
 void ConsumerMember::use_assignment(const kafka::ConsumerGroupHeartbeatResponse& response) {
@@ -244,8 +250,8 @@ void ConsumerMember::on_error(ErrorCode error) {
       says_all_ = true;  // nobody knows what has arrived
       return act(50'000, 200'000, &ConsumerMember::heartbeat);
     case ErrorCode::FENCED_MEMBER_EPOCH:
-      // After two answers that were lost its epoch may be too old.
-      if (unsure_since_ == asked_at_) on_thrown_out(error, in_the_group_until());
+      // An epoch that is older than the last two is one: after two answers that were lost it may be.
+      if (unsure_heartbeats_ <= 2) on_thrown_out(error, in_the_group_until());
       return join_again();
     case ErrorCode::UNKNOWN_MEMBER_ID:
       on_thrown_out(error, in_the_group_until());

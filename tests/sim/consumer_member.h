@@ -41,6 +41,7 @@ class ConsumerMember final : public GroupMember {
   void commit_if_any();
   void commit_too_late(std::int32_t partition);
   void on_commit(const kafka::OffsetCommitResponse* response, kafka::ErrorCode error) override;
+  void on_known();  // what the coordinator knows of it: a heartbeat was answered, or it begins anew
   void on_error(kafka::ErrorCode error);
   void join_again();
   void leave();
@@ -56,8 +57,9 @@ class ConsumerMember final : public GroupMember {
   bool is_giving_up_ = false;
   std::optional<Partitions> reported_;  // by the request that is on its way
   std::optional<Instant> give_up_by_;   // the coordinator waits so long for that; nullopt: it has said that it has
-  // When the first heartbeat was sent since the last one that was answered well; nullopt: none was.
+  // When the first heartbeat was sent since the last one that was answered well, and how many were; nullopt: none.
   std::optional<Instant> unsure_since_;
+  int unsure_heartbeats_ = 0;
   Instant next_heartbeat_;
   bool is_asking_ = false;
   int joins_ = 0;

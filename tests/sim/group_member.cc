@@ -35,6 +35,10 @@ std::int16_t GroupMember::error_of(const kafka::OffsetCommitResponse& response) 
 // -- Life and death ------------------------------------------------------------------------------------------------
 
 void GroupMember::come_back() {
+  if (may_stay_away_ && network_.is_calm() && schedule().random.one_in(2)) {
+    has_gone_ = true;
+    return schedule().note("member {} of {} does not come back", number_, group());
+  }
   is_alive_ = true;
   life_ = std::make_shared<int>(0);
   member_id_.clear();
@@ -89,6 +93,7 @@ void GroupMember::commit() {
   committed_ = ledger().next_offset(group(), committing_);
   ask<kafka::OffsetCommitResponse>(commit_of(committing_, committed_, member_id_, generation_), kCommitVersion,
                                    &GroupMember::on_commit);
+  network_.on_commit_sent(plan_);
 }
 
 void GroupMember::commit_late(std::int32_t partition, std::int64_t longest_us) {

@@ -26,19 +26,6 @@ struct OffsetCommitResponse;
 
 namespace tailrace::sim {
 
-// What a member reaches the coordinator by: answers come later, or never when the member has died meanwhile.
-class GroupNetwork {
- public:
-  virtual ~GroupNetwork() = default;
-  virtual void call(std::int16_t api_key, std::int16_t version, const std::string& client_id,
-                    std::vector<std::byte> body, std::weak_ptr<const void> life,
-                    std::function<void(GroupAnswer)> on_answer) = 0;
-  virtual Schedule& schedule() = 0;
-  virtual GroupLedger& ledger() = 0;
-  // Nothing is to end or begin any more.
-  virtual bool is_calm() = 0;
-};
-
 // A group of the world, and its one topic.
 struct GroupPlan {
   std::string group;
@@ -49,6 +36,21 @@ struct GroupPlan {
   bool is_mixed = false;
 };
 
+// What a member reaches the coordinator by: answers come later, or never when the member has died meanwhile.
+class GroupNetwork {
+ public:
+  virtual ~GroupNetwork() = default;
+  virtual void call(std::int16_t api_key, std::int16_t version, const std::string& client_id,
+                    std::vector<std::byte> body, std::weak_ptr<const void> life,
+                    std::function<void(GroupAnswer)> on_answer) = 0;
+  virtual Schedule& schedule() = 0;
+  virtual GroupLedger& ledger() = 0;
+  // Something was committed: somebody may ask for it, maybe before it is acknowledged.
+  virtual void on_commit_sent(const GroupPlan& plan) = 0;
+  // Nothing is to end or begin any more.
+  virtual bool is_calm() = 0;
+};
+
 class GroupMember {
  public:
   static constexpr std::int32_t kSessionTimeoutMs = 6'000;
@@ -57,6 +59,10 @@ class GroupMember {
   // `number`: of the client, unique in the world. `instance`: group.instance.id; empty: none.
   GroupMember(GroupNetwork& network, const GroupPlan& plan, int number, std::string instance);
   virtual ~GroupMember();
+
+  // When it is dead and all is healed it may be so for good.
+  void let_stay_away() { may_stay_away_ = true; }
+  [[nodiscard]] bool has_gone() const { return has_gone_; }
 
   // It has what it is to have since some heartbeats.
   [[nodiscard]] bool is_settled() const { return is_alive_ && heartbeats_ >= 2; }
@@ -121,6 +127,8 @@ class GroupMember {
   std::string instance_;
 
   bool is_alive_ = false;
+  bool may_stay_away_ = false;
+  bool has_gone_ = false;
   std::shared_ptr<const void> life_;
   std::string member_id_;
   std::int32_t generation_ = -1;

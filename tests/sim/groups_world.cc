@@ -19,6 +19,7 @@ namespace {
 
 const std::string kDataDirectory = "/data";
 constexpr std::size_t kOffsetsPartitions = 3;
+constexpr std::uint64_t kAnswersForOneLost = 150;  // on average
 // After everything was healed: some rebalances, each of which waits for members that have died.
 constexpr Duration kProgressTime = std::chrono::seconds(180);
 
@@ -100,6 +101,7 @@ void GroupsWorld::make_members(const GroupPlan& plan, Protocol protocol) {
     } else {
       members_.push_back(std::make_unique<ClassicMember>(*this, plan, number, instance));
     }
+    if (k > 0) members_.back()->let_stay_away();
   }
 }
 
@@ -190,6 +192,10 @@ void GroupsWorld::call(std::int16_t api_key, std::int16_t version, const std::st
   };
   schedule_.after(travel(), [this, api_key, version, client_id, back, body = std::move(body)] {
     if (groups_ == nullptr) return back({.is_lost = true});
+    if (!calm_ && plan_.breaks_sessions && schedule_.random.one_in(kAnswersForOneLost)) {
+      const auto lose = [back](const GroupAnswer&) { back({.is_lost = true}); };
+      return groups_->serve(api_key, version, {.id = client_id, .host = "/127.0.0.1"}, body, lose);
+    }
     groups_->serve(api_key, version, {.id = client_id, .host = "/127.0.0.1"}, body, back);
   });
 }
@@ -314,7 +320,7 @@ std::string GroupsWorld::unfinished() const {
     GroupLedger::Partitions all;
     std::optional<std::int32_t> generation;
     for (const auto& member : members_) {
-      if (member->group() != group) continue;
+      if (member->group() != group || member->has_gone()) continue;
       if (!member->is_settled()) return member->text();
       if (generation && *generation != member->generation()) return group + " has two generations";
       generation = member->generation();

@@ -36,6 +36,9 @@ class GroupsWorld final : public GroupNetwork {
             std::weak_ptr<const void> life, std::function<void(GroupAnswer)> on_answer) override;
   Schedule& schedule() override { return schedule_; }
   GroupLedger& ledger() override { return ledger_; }
+  void on_commit_sent(const GroupPlan& plan) override {
+    if (schedule_.random.one_in(4)) fetch(plan);
+  }
   bool is_calm() override { return calm_; }
 
  private:

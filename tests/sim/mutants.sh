@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does the simulation find bugs? Plants one after the other into a copy of the sources, builds sim_test there, and expects it to fail.
+# Does the simulation find bugs? Plants one after the other into a copy of the sources, builds sim_test (or sim_groups_test) there, and expects it to fail.
 #   tests/sim/mutants.sh [SEEDS] [NAME...]      (600 seeds; all mutants)
 # Prints a line for each with the seed that found it. Exit status 1: one was not found, or its place in the sources is gone.
 set -euo pipefail
@@ -13,7 +13,9 @@ mkdir "$work/source"
 (cd "$root" && tar cf - --exclude=./build --exclude=./.git --exclude=./tests/golden .) | tar xf - -C "$work/source"
 failed=0
 
-build() { ninja -C "$work/build" -j"$(nproc)" sim_test > "$work/build.log" 2>&1 || { tail -20 "$work/build.log" >&2; return 1; }; }
+program=sim_test  # that is to fail from here on
+
+build() { ninja -C "$work/build" -j"$(nproc)" "$@" > "$work/build.log" 2>&1 || { tail -20 "$work/build.log" >&2; return 1; }; }
 
 # mutant NAME FILE PERL-SUBSTITUTION
 mutant() {
@@ -27,10 +29,10 @@ mutant() {
     return
   fi
   local found
-  if ! build; then
+  if ! build $program; then
     found='does not build'
     failed=1
-  elif timeout 900 "$work/build/sim_test" --seeds "$seeds" > "$work/out" 2>&1; then
+  elif timeout 900 "$work/build/$program" --seeds "$seeds" > "$work/out" 2>&1; then
     found="NOT FOUND in $seeds seeds"
     failed=1
   else
@@ -42,8 +44,10 @@ mutant() {
 }
 
 cmake -G Ninja -B "$work/build" -S "$work/source" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 > "$work/cmake.log" 2>&1
-build
-"$work/build/sim_test" --seeds 50 > "$work/out" 2>&1 || { tail -3 "$work/out"; echo 'the sources as they are fail' >&2; exit 1; }
+build sim_test sim_groups_test
+for unchanged in sim_test sim_groups_test; do
+  "$work/build/$unchanged" --seeds 50 > "$work/out" 2>&1 || { tail -3 "$work/out"; echo 'the sources as they are fail' >&2; exit 1; }
+done
 
 appends=engine/server/appends.cc
 mutant acknowledged_early $appends 's/\.end = outcome->end_offset/.end = outcome->base_offset/'
@@ -75,4 +79,25 @@ mutant bytes_given_back_early $appends 's/if \(!hosted\.writing && !hosted\.in_s
 mutant producers_not_taken_back engine/partition/partition.cc 's/  for \(; !undo_\.empty\(\)[^\n]*\n/  undo_.clear();\n/'
 # Nor for the removal of snapshots beyond the end: a wrong one does harm only when the log has grown past it before the next roll or
 # stop writes a newer one, and a crash comes in between. partition_storage_errors_test looks at the files.
+
+# Groups.
+program=sim_groups_test
+coordinator=services/groupcoord
+mutant answered_before_durable $coordinator/partition_log.cc 's/  if \(records\.empty\(\) && is_clear\) \{\n(.*?\n)    return;\n  \}/$1  replies.clear();\n  if (records.empty()) return;/s; s/const bool is_clear/[[maybe_unused]] const bool is_clear/'
+mutant read_before_durable $coordinator/partition_log.cc 's/records\.empty\(\) && is_clear\)/records.empty())/; s/const bool is_clear/[[maybe_unused]] const bool is_clear/'
+mutant lost_append_ignored $coordinator/partition_log.cc 's/(name\(static_cast<Code>\(answer\.code\)\)\);\n) +return lose\(\);/$1/'
+mutant generation_not_raised $coordinator/classic_rebalance.cc 's/\? 0 : generation_ \+ 1/? 0 : std::max(generation_, 1)/'
+mutant follower_not_told $coordinator/classic_presence.cc 's/state_ == ClassicState::preparing_rebalance;\n  answer/state_ == ClassicState::empty;\n  answer/'
+mutant stale_generation_commits $coordinator/classic_presence.cc 's/if \(who\.generation != generation_\)/if (who.generation > generation_)/'
+mutant stranger_commits $coordinator/classic_presence.cc 's/(on_commit.*?)if \(error != ErrorCode::NONE\) return error;/$1if (error == ErrorCode::FENCED_INSTANCE_ID) return error;/s; s/keep_alive\(\*members_\.find\(who\.member_id\), moment\);\n  return/static_cast<void>(moment);\n  return/'
+mutant sessions_lost_on_restart $coordinator/consumer_group.cc 's/    set_timer\(Timer::session, id, session_timeout\(\), moment\);\n//'
+mutant classic_sessions_lost_on_restart $coordinator/classic_record.cc 's/  for \(const auto& \[id, member\] : members_\.all\(\)\) keep_alive\(\*member, moment\);\n(  if \(members_\.size\(\) > )/$1/'
+mutant given_before_revoked $coordinator/reconciliation.cc 's/input\.current\.is_owned\(topic, partition\) && /false \&\& /'
+mutant revocation_not_awaited $coordinator/reconciliation.cc 's/if \(!now\.lost\.empty\(\) && has_any_of\(input\.owned, now\.lost\)\)/if (now.lost.size() > 100)/'
+mutant member_stays_behind $coordinator/consumer_update.cc 's/  if \(next == \*current\) return;\n/  if (next == *current || (current->epoch > 0 \&\& next.epoch > current->epoch + 1)) return;\n/'
+mutant stale_epoch_commits $coordinator/consumer_group.cc 's/if \(who\.generation >= member->epoch\) return ErrorCode::NONE;/return ErrorCode::NONE;/'
+mutant last_answer_must_arrive $coordinator/consumer_heartbeat.cc 's/!is_newer && received == member\.previous_epoch/false/'
+mutant owners_not_loaded $coordinator/consumer_fold.cc 's/  partition_epochs_\.add\(member\.revoking, member\.epoch\);\n//; s/  partition_epochs_\.remove\(member\.revoking, member\.epoch\);\n//'
+mutant older_offset_kept $coordinator/partition_offsets.cc 's/    runs_\[place\.run\]\[place\.at\] = std::move\(committed\);\n//'
+mutant upgrade_forgets_who_has_what $coordinator/conversion.cc 's/must_rebalance \? held_by\(from\) : target_\.of\(member_id\)/must_rebalance ? target_.of(member_id) : held_by(from)/'
 exit $failed
