@@ -46,6 +46,11 @@ def member_id(s, group, connection="main", **more):
     return s.quietly("JoinGroup", joining(group, **more), connection=connection)["memberId"]
 
 
+def is_there(s, group):
+    """Until a new classic group is in what Kafka has committed, which is a little after the first JoinGroup is answered."""
+    s.quietly("DescribeGroups", {"groups": [group]}, until=lambda answer: answer["groups"][0]["errorCode"] == 0)
+
+
 def syncing(group, member, generation=1, assignments=None, protocol="range", **more):
     return {"groupId": group, "memberId": member, "generationId": generation, "protocolType": "consumer", "protocolName": protocol,
             "assignments": [{"memberId": who, "assignment": what} for who, what in (assignments or {}).items()], **more}

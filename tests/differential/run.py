@@ -109,9 +109,10 @@ class Session:
         self.note(note, answer)
         self.ask_broker({**where, "hang_up": True})
 
-    def tool(self, name, *arguments, sorted_lines=False, files=None, errors=False, hide=(), alone=False):
+    def tool(self, name, *arguments, sorted_lines=False, files=None, errors=False, hide=(), alone=False, without=None):
         """One of Kafka's tools; `files` are written to a directory that {dir} in the arguments names. What it printed is
-        compared line by line, and on stderr too where `errors` is set; `hide`: patterns of what differs by its nature; `alone`: in a process of its own."""
+        compared line by line, and on stderr too where `errors` is set; `hide`: patterns of what differs by its nature; `alone`: in a process of its own;
+        `without`: a pattern of lines that are there by chance."""
         directory = tempfile.mkdtemp(prefix="tailrace-tool-")
         label = f"{name} {' '.join(arguments)}"
         try:
@@ -129,6 +130,8 @@ class Session:
             del answer["errors"]  # warnings of logging libraries
         for lines in (key for key in ("lines", "errors") if key in answer):
             text = [self.plain(line.replace("\t", "  ")) for line in answer[lines] if not line.startswith("\tat ")]
+            if without:
+                text = [line for line in text if not re.search(without, line)]
             for pattern, replacement in (*ALWAYS_HIDDEN, *hide):
                 text = [re.sub(pattern, replacement, line) for line in text]
             answer[lines] = dict(enumerate(sorted(text) if sorted_lines else text))

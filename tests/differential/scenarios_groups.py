@@ -1,6 +1,6 @@
 """Groups of either protocol and their offsets: what their members, and those who look at them, are answered."""
 from common import UNKNOWN_ID, make_topic, topic_id
-from members import (assignment, beating, classic_member, committing, consumer_member, fetching, find_coordinator, joining,
+from members import (assignment, beating, classic_member, committing, consumer_member, fetching, find_coordinator, is_there, joining,
                      member_id, owning, syncing)
 
 NOBODY = "nobody"
@@ -38,6 +38,7 @@ def lives(s):
         group = f"life-v{version}"
         of = {api: max(s.versions(api)[0], min(version, most)) for api, most in newest.items()}
         answer = s.ask("JoinGroup", joining(group), version)
+        is_there(s, group)
         if version >= 4:
             s.ask("DescribeGroups", {"groups": [group]}, of["DescribeGroups"], "of one that is to join")
             answer = s.ask("JoinGroup", joining(group, answer["memberId"], reason="because"), version, "with its id")
@@ -515,6 +516,7 @@ def both_protocols(s):
     consumer_member(s, "down", "new", made, (0, 1, 2))
     s.quietly("ConsumerGroupHeartbeat", beating("down", "new", -1))
     id_ = s.ask("JoinGroup", joining("down"), note="to an empty group of the consumer protocol")["memberId"]
+    is_there(s, "down")
     s.ask("JoinGroup", joining("down", id_), note="to it, with an id")
     s.ask("DescribeGroups", {"groups": ["down"]}, note="a classic group again")
 

@@ -1,10 +1,12 @@
 """Kafka's tools that show and change groups, and its programs that read in groups."""
 from common import fill, make_topic, numbered
-from members import beating, classic_member, committing, consumer_member, find_coordinator, joining, member_id, owning
+from members import beating, classic_member, committing, consumer_member, find_coordinator, is_there, joining, member_id, owning
 
 AT = ("--bootstrap-server", "{broker}")
 GROUPS = ("tool-classic", "tool-static", "tool-consumer", "tool-simple", "tool-empty", "tool-joining")
 NOW = ((r'"timestamp":\d+', '"timestamp":<now>'),)
+# A member may be given partitions before it has heard of their topic, of either broker; then it has none at first.
+NONE_YET = r'"name":"partitions_assigned","partitions":\[\]'
 SPLIT = ((r" +", " "), (r" $", ""))  # how wide a column is follows from names that differ
 
 
@@ -30,6 +32,7 @@ def make_groups(s):
     commit("tool-simple", (0, 2), topic="tool-b")
     first = member_id(s, "tool-joining", topics=("tool-b",))
     s.quietly("JoinGroup", joining("tool-joining", first, topics=("tool-b",)))
+    is_there(s, "tool-joining")
     return beating("tool-consumer", "member-a", owner)
 
 
@@ -124,7 +127,7 @@ def reading_tools(s):
         console(*mine, "--from-beginning", "--max-messages", "10")
         console(*mine, "--max-messages", "20", "--formatter-property", "print.offset=true", "--formatter-property", "print.partition=true")
         verifiable = lambda *arguments: s.tool("VerifiableConsumer", *AT, "--topic", "tool-read", "--group-id", f"tool-verifiable-{protocol}", "--group-protocol",
-                                               protocol, *arguments, errors=True, hide=NOW)
+                                               protocol, *arguments, errors=True, hide=NOW, without=NONE_YET)
         verifiable("--max-messages", "10", "--verbose")
         verifiable("--max-messages", "20")
     console("--group", "tool-console-classic", "--partition", "0")
