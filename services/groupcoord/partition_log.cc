@@ -69,6 +69,7 @@ void PartitionLog::ask_start() {
 
 void PartitionLog::on_start(const api::OffsetListed& answer, Bytes) {
   --calls_;
+  if (state_ == State::idle) return;  // nobody wants it any more
   if (answer.code == api::kOk) {
     next_offset_ = answer.offset;
     read_max_ = kReadBytes;
@@ -91,18 +92,38 @@ void PartitionLog::read_next() {
 
 void PartitionLog::on_plan(const api::ReadPlan& plan, Bytes) {
   --calls_;
+  if (state_ == State::idle) return;
+  if (state_ == State::ending) return on_end(plan);
   if (plan.code == static_cast<std::uint16_t>(Code::out_of_range)) return ask_start();  // retention was faster
   if (is_early(plan.code)) return retry_later();
   if (plan.code != api::kOk) return lose();
-  if (next_offset_ >= plan.high_watermark) {
-    state_ = State::open;
-    bytes_ = {};
-    unpacked_ = {};
-    return reader_.on_read();
-  }
+  if (next_offset_ >= plan.high_watermark) return ask_end();
   if (plan.length == 0 || !take(plan)) return retry_later();
   pause_ = {};
   read_next();
+}
+
+// What a coordinator before us had sent may be written and not durable yet. It will be part of the log, so it has to be
+// waited for: there is something behind the high watermark if one can read there, and nothing if that is out of range.
+void PartitionLog::ask_end() {
+  state_ = State::ending;
+  api::Read request;
+  request.partition = {partition_.topic_id, partition_.partition};
+  request.current_leader_epoch = epoch_;
+  request.fetch_offset = next_offset_ + 1;
+  request.max_bytes = 1;
+  ++calls_;
+  engine_.read(request, plan_);
+}
+
+void PartitionLog::on_end(const api::ReadPlan& plan) {
+  if (plan.code == api::kOk || is_early(plan.code)) return retry_later();
+  if (plan.code != static_cast<std::uint16_t>(Code::out_of_range)) return lose();
+  state_ = State::open;
+  pause_ = {};
+  bytes_ = {};
+  unpacked_ = {};
+  reader_.on_read();
 }
 
 bool PartitionLog::take(const api::ReadPlan& plan) {
@@ -228,15 +249,23 @@ void PartitionLog::send() {
 
 void PartitionLog::on_appended(const api::Appended& answer, Bytes) {
   --calls_;
+  if (state_ != State::open) return arena_.free(*std::exchange(chunk_, std::nullopt));  // given up meanwhile
   if (is_early(answer.code)) return retry_later();
   arena_.free(*std::exchange(chunk_, std::nullopt));
   batch_ = {};
+  // Somebody else has written since it was read: what was decided rests on less than the log says.
+  if (answer.code == api::kOk && answer.base_offset != next_offset_) {
+    log_warning("batch not expected topic={} partition={} offset={} expected={}", node::kOffsetsTopic,
+                partition_.partition, answer.base_offset, next_offset_);
+    return lose();
+  }
   if (answer.code != api::kOk) {
     log_warning("batch not appended topic={} partition={} reason={}", node::kOffsetsTopic, partition_.partition,
                 name(static_cast<Code>(answer.code)));
     return lose();
   }
   pause_ = {};
+  next_offset_ += builder_.count();
   for (Reply& each : std::exchange(in_flight_, {})) reader_.on_durable(std::move(each));
 }
 
@@ -248,14 +277,19 @@ void PartitionLog::retry_later() {
 }
 
 void PartitionLog::on_retry_due() {
-  if (state_ == State::reading) ask_start();
+  if (state_ == State::ending) {
+    state_ = State::reading;
+    return read_next();
+  }
+  if (state_ == State::reading) return ask_start();
   if (state_ == State::open && !batch_.empty()) send();
 }
 
 void PartitionLog::lose() {
   io_.disarm(retry_);
   state_ = State::idle;
-  if (chunk_) arena_.free(*std::exchange(chunk_, std::nullopt));
+  // The engine may still read what is on its way.
+  if (chunk_ && calls_ == 0) arena_.free(*std::exchange(chunk_, std::nullopt));
   batch_ = {};
   std::vector<Reply> unsent = std::exchange(in_flight_, {});
   for (Entry& entry : gathered_) std::ranges::move(entry.replies, std::back_inserter(unsent));

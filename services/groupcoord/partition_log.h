@@ -56,7 +56,9 @@ class PartitionLog {
   [[nodiscard]] Offset end_offset() const { return next_offset_; }
 
  private:
-  enum class State : std::uint8_t { idle, reading, open };
+  // idle -> reading -> ending (read to the high watermark; is there more to come?) -> open, or back to reading; any ->
+  // idle.
+  enum class State : std::uint8_t { idle, reading, ending, open };
   struct Entry {
     std::vector<Record> records;
     std::vector<Reply> replies;
@@ -67,6 +69,8 @@ class PartitionLog {
   void on_start(const api::OffsetListed& answer, Bytes extra);
   void read_next();
   void on_plan(const api::ReadPlan& plan, Bytes extra);
+  void ask_end();
+  void on_end(const api::ReadPlan& plan);
   // False: the bytes could not be read.
   bool take(const api::ReadPlan& plan);
   void take_batch(Bytes batch);
@@ -86,7 +90,7 @@ class PartitionLog {
   api::Call<api::OffsetListed> list_;
   api::Call<api::ReadPlan> plan_;
   api::Call<api::Appended> append_;
-  Offset next_offset_ = 0;        // to be read
+  Offset next_offset_ = 0;        // to be read; then that of the next batch
   std::uint32_t read_max_ = 0;    // bytes of the next read
   std::vector<std::byte> bytes_;  // what was read
   record::Scratch unpacked_;
