@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -87,7 +88,7 @@ class GroupsWorld final : public GroupNetwork {
   std::uint64_t incarnation_ = 0;
   std::uint64_t coordinators_ = 0;
   std::size_t fetches_ = 0;
-  std::size_t described_ = 0;
+  std::set<std::string> described_;  // as they are
   bool engine_is_loading_ = false;
   bool calm_ = false;
 };
