@@ -86,6 +86,8 @@ coordinator=services/groupcoord
 mutant answered_before_durable $coordinator/partition_log.cc 's/  if \(records\.empty\(\) && is_clear\) \{\n(.*?\n)    return;\n  \}/$1  replies.clear();\n  if (records.empty()) return;/s; s/const bool is_clear/[[maybe_unused]] const bool is_clear/'
 mutant read_before_durable $coordinator/partition_log.cc 's/records\.empty\(\) && is_clear\)/records.empty())/; s/const bool is_clear/[[maybe_unused]] const bool is_clear/'
 mutant lost_append_ignored $coordinator/partition_log.cc 's/(name\(static_cast<Code>\(answer\.code\)\)\);\n) +return lose\(\);/$1/'
+# No mutant for a coordinator that does not wait for what the one before it has written: it needs a sync that outlasts the start of the next one, and a decision that
+# contradicts. Met once in some thousand seeds; groupcoord_partition_log_test has it.
 mutant generation_not_raised $coordinator/classic_rebalance.cc 's/\? 0 : generation_ \+ 1/? 0 : std::max(generation_, 1)/'
 mutant follower_not_told $coordinator/classic_presence.cc 's/state_ == ClassicState::preparing_rebalance;\n  answer/state_ == ClassicState::empty;\n  answer/'
 mutant stale_generation_commits $coordinator/classic_presence.cc 's/if \(who\.generation != generation_\)/if (who.generation > generation_)/'
