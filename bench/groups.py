@@ -26,15 +26,16 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "faults"))
-from node import SERVICES, Node, wait_until  # noqa: E402
+from node import Node, wait_until  # noqa: E402
 
 TOPIC = "scale"
+PARTITIONS_EACH = 2
 SESSION_MS = 120_000
 HEARTBEAT_S = 3.0
 SETTINGS = {"group.initial.rebalance.delay.ms": 3000, "group.max.session.timeout.ms": 1_800_000,
             "group.consumer.session.timeout.ms": SESSION_MS, "group.consumer.max.session.timeout.ms": SESSION_MS}
 JOIN_GROUP, HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT, CREATE_TOPICS, CONSUMER_HEARTBEAT = 11, 12, 14, 8, 19, 68
-FIND_COORDINATOR, METADATA = 10, 3
+FIND_COORDINATOR = 10
 
 
 def text(value):
@@ -273,11 +274,10 @@ async def measure(options, address, processes, kind, protocol):
     for group in range(options.groups):
         for _ in range(options.members):
             members.append(kind(await Connection.open(address), f"{protocol}-{group}"))
-    partitions = options.members * 2
-    ids = iter(range(1 << 30))
+    partitions = options.members * PARTITIONS_EACH
     if protocol == "consumer":
-        for member in members:
-            member.id = f"{protocol}-member-{next(ids):012}"
+        for number, member in enumerate(members):
+            member.id = f"{protocol}-member-{number:012}"
     connected = usage(processes)
     await asyncio.gather(*(member.join(options.members, partitions) for member in members))
     tell("joined", protocol=protocol, groups=options.groups, members=len(members), seconds=round(time.monotonic() - start, 2),
@@ -287,9 +287,9 @@ async def measure(options, address, processes, kind, protocol):
                                       for name, (_, pss) in connected.items()})
 
     def since(before, seconds):
-        return {"cpu_ms_per_second": {name: round((cpu - before[name][0]) * 1000 / seconds, 2)
-                                      for name, (cpu, _) in usage(processes).items()},
-                "memory_kib": {name: pss for name, (_, pss) in usage(processes).items()}}
+        after = usage(processes)
+        return {"cpu_ms_per_second": {name: round((after[name][0] - before[name][0]) * 1000 / seconds, 2) for name in after},
+                "memory_kib": {name: pss for name, (_, pss) in after.items()}}
 
     before = usage(processes)
     await asyncio.sleep(options.seconds)
@@ -319,7 +319,7 @@ async def measure(options, address, processes, kind, protocol):
         after = usage(processes)
         waited.sort()
         tell("commits", protocol=protocol, members=busy, requests_per_second=round(len(waited) / seconds),
-             offsets_per_second=round(2 * len(waited) / seconds), median_ms=round(statistics.median(waited) * 1000, 2),
+             offsets_per_second=round(PARTITIONS_EACH * len(waited) / seconds), median_ms=round(statistics.median(waited) * 1000, 2),
              p99_ms=round(waited[len(waited) * 99 // 100] * 1000, 2),
              cpu_us_per_request={name: round((after[name][0] - before[name][0]) * 1e6 / len(waited), 1) for name in after})
     for member in members:
@@ -348,7 +348,7 @@ def main():
             node.start()
             processes, address = wait_until(node.all_processes), node.address
         try:
-            asyncio.run(prepare(address, options.members * 2))
+            asyncio.run(prepare(address, options.members * PARTITIONS_EACH))
             for protocol in kinds if options.protocol == "both" else [options.protocol]:
                 asyncio.run(measure(options, address, processes, kinds[protocol], protocol))
         finally:
