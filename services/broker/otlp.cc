@@ -118,32 +118,28 @@ class Reader {
       if (field->number == 9) histogram = field->bytes;
     }
     if (fields.is_corrupt()) return false;
-    return each(gauge_or_sum, 1, [&](Bytes point) { return number_point(name, point); }) &&
-           each(histogram, 1, [&](Bytes point) { return histogram_point(name, point); });
+    return each(gauge_or_sum, 1, [&](Bytes message) { return point(name, kNumber, message); }) &&
+           each(histogram, 1, [&](Bytes message) { return point(name, kHistogram, message); });
   }
 
  private:
-  // NumberDataPoint{as_double = 4, as_int = 6, attributes = 7}
-  bool number_point(std::string_view name, Bytes message) {
+  // The numbers of a data point's fields; 0: it has none.
+  struct PointFields {
+    std::uint32_t as_double;
+    std::uint32_t as_int;
+    std::uint32_t attributes;
+  };
+  static constexpr PointFields kNumber{.as_double = 4, .as_int = 6, .attributes = 7};     // NumberDataPoint
+  static constexpr PointFields kHistogram{.as_double = 5, .as_int = 0, .attributes = 9};  // HistogramDataPoint: its sum
+
+  bool point(std::string_view name, const PointFields& numbers, Bytes message) {
     double value = 0;
     std::string attributes;
     Fields fields(message);
     while (const std::optional<Field> field = fields.next()) {
-      if (field->number == 4) value = std::bit_cast<double>(field->value);
-      if (field->number == 6) value = static_cast<double>(static_cast<std::int64_t>(field->value));
-      if (field->number == 7 && !attribute(field->bytes, attributes)) return false;
-    }
-    add(name, attributes, value);
-    return !fields.is_corrupt();
-  }
-  // HistogramDataPoint{sum = 5, attributes = 9}
-  bool histogram_point(std::string_view name, Bytes message) {
-    double value = 0;
-    std::string attributes;
-    Fields fields(message);
-    while (const std::optional<Field> field = fields.next()) {
-      if (field->number == 5) value = std::bit_cast<double>(field->value);
-      if (field->number == 9 && !attribute(field->bytes, attributes)) return false;
+      if (field->number == numbers.as_double) value = std::bit_cast<double>(field->value);
+      if (field->number == numbers.as_int) value = static_cast<double>(static_cast<std::int64_t>(field->value));
+      if (field->number == numbers.attributes && !attribute(field->bytes, attributes)) return false;
     }
     add(name, attributes, value);
     return !fields.is_corrupt();
