@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <set>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include "engine/base/check.h"
@@ -28,15 +29,6 @@ std::string bound_key(std::string_view key, std::string_view which) {
   if (rest.starts_with(kNumber)) rest.remove_prefix(kNumber.size());
   std::string name = fmt::format("group.{}.{}.{}", key.substr(0, dot), which, rest);
   return find_broker_setting(name) == nullptr ? std::string() : name;
-}
-
-std::string joined(const std::vector<std::string_view>& names) {
-  std::string all;
-  for (const std::string_view name : names) {
-    if (!all.empty()) all += ", ";
-    all += name;
-  }
-  return all;
 }
 
 // java.time.Duration.parse: nullopt where it throws. Answers whether the time is a negative one.
@@ -106,18 +98,20 @@ std::expected<void, std::string> check_text(std::string_view key, std::string_vi
   return {};
 }
 
+// The broker's bounds of a number (group.*.min.* and max.*), ends included; without one, the type's.
 std::expected<void, std::string> check_bounds(const BrokerConfigs& broker, std::string_view key,
                                               std::string_view value) {
-  const bool has_min = !bound_key(key, "min").empty();
-  const bool has_max = !bound_key(key, "max").empty();
-  const GroupBounds bounds = group_bounds(broker, key);
+  const std::string min_key = bound_key(key, "min");
+  const std::string max_key = bound_key(key, "max");
+  const std::int64_t min = min_key.empty() ? INT64_MIN : to_integer(broker_value(broker, min_key));
+  const std::int64_t max = max_key.empty() ? INT64_MAX : to_integer(broker_value(broker, max_key));
   const std::int64_t number = to_integer(value);
-  if (number >= bounds.min && number <= bounds.max) return {};
-  if (has_min && has_max) {
-    return std::unexpected(fmt::format("{} must be in the range {} to {} inclusive.", key, bounds.min, bounds.max));
+  if (number >= min && number <= max) return {};
+  if (!min_key.empty() && !max_key.empty()) {
+    return std::unexpected(fmt::format("{} must be in the range {} to {} inclusive.", key, min, max));
   }
-  return std::unexpected(has_max ? fmt::format("{} must be less than or equal to {}", key, bounds.max)
-                                 : fmt::format("{} must be greater than or equal to {}", key, bounds.min));
+  return std::unexpected(max_key.empty() ? fmt::format("{} must be greater than or equal to {}", key, min)
+                                         : fmt::format("{} must be less than or equal to {}", key, max));
 }
 
 std::expected<void, std::string> check_together(const BrokerConfigs& broker, const ConfigMap& own) {
@@ -126,7 +120,7 @@ std::expected<void, std::string> check_together(const BrokerConfigs& broker, con
     const std::vector<std::string_view> known = split_list(assignors);
     if (std::ranges::find(known, name->second) == known.end()) {
       return std::unexpected(fmt::format("{} '{}' is not a registered task assignor. Registered assignors are: [{}].",
-                                         kAssignorName, name->second, joined(known)));
+                                         kAssignorName, name->second, fmt::join(known, ", ")));
     }
   }
   for (const std::string_view kind : {"consumer", "share", "streams"}) {
@@ -163,13 +157,6 @@ std::string group_value(const BrokerConfigs& broker, const ConfigMap& own, std::
   std::string value = broker_value(broker, synonym);
   if (key == kAssignorName) value.resize(std::min(value.size(), value.find(',')));
   return value;
-}
-
-GroupBounds group_bounds(const BrokerConfigs& broker, std::string_view key) {
-  GroupBounds bounds;
-  if (const std::string min = bound_key(key, "min"); !min.empty()) bounds.min = to_integer(broker_value(broker, min));
-  if (const std::string max = bound_key(key, "max"); !max.empty()) bounds.max = to_integer(broker_value(broker, max));
-  return bounds;
 }
 
 std::expected<ConfigMap, std::string> check_group_settings(const BrokerConfigs& broker, const ConfigMap& own) {

@@ -2,7 +2,6 @@
 // its settings group.*, else the default; and Kafka's rules for a group's own (GroupConfig). PURE.
 #pragma once
 
-#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -17,13 +16,6 @@ std::string group_synonym(std::string_view key);
 // One setting as text, in normal form; `key` must be in the table. "" where there is neither value nor default. It is
 // what the group was given, also where the broker's bounds have become others since.
 std::string group_value(const BrokerConfigs& broker, const ConfigMap& own, std::string_view key);
-
-// The broker's bounds of a number (group.*.min.* and max.*), ends included; without one, the type's.
-struct GroupBounds {
-  std::int64_t min = INT64_MIN;
-  std::int64_t max = INT64_MAX;
-};
-GroupBounds group_bounds(const BrokerConfigs& broker, std::string_view key);
 
 // For a client that changes a group's settings: all that it has then, in normal form. Errors (INVALID_CONFIG) in
 // Kafka's words: unknown keys, bad values, values beyond the broker's bounds, and what does not fit together.
