@@ -63,9 +63,25 @@ Command Command::footer(const std::string& text) const { return *app_->footer(te
 Command Command::alias(const char* name) const { return *app_->alias(name); }
 Command Command::callback(std::function<void()> run) const { return *app_->callback(std::move(run)); }
 
+namespace {
+
+template <class Value>
+constexpr bool kIsList = false;
+template <class Element>
+constexpr bool kIsList<std::vector<Element>> = true;
+
+// An option that may be repeated takes one value each time: the next word is an argument. Arguments take all there are.
+template <class Value>
+CLI::Option* one_value_each(CLI::Option* option) {
+  if (kIsList<Value> && !option->get_positional()) option->allow_extra_args(false);
+  return option;
+}
+
+}  // namespace
+
 template <class Value>
 Option Command::add_option(const char* names, Value& value, const std::string& what) const {
-  return Option(app_->add_option(names, value, what));
+  return Option(one_value_each<Value>(app_->add_option(names, value, what)));
 }
 template Option Command::add_option(const char*, std::string&, const std::string&) const;
 template Option Command::add_option(const char*, std::int16_t&, const std::string&) const;
@@ -81,7 +97,7 @@ template Option Command::add_option(const char*, std::vector<std::int32_t>&, con
 template <class Value>
 Option Command::add_option_function(const char* names, std::function<void(const Value&)> take,
                                     const std::string& what) const {
-  return Option(app_->add_option_function<Value>(names, std::move(take), what));
+  return Option(one_value_each<Value>(app_->add_option_function<Value>(names, std::move(take), what)));
 }
 template Option Command::add_option_function(const char*, std::function<void(const std::string&)>,
                                              const std::string&) const;

@@ -157,8 +157,7 @@ void add_configs_command(Command app, int& exit_code) {
   add_entity_options(command, describe_options->entities);
   command.add_flag("--all", describe_options->all, "also what comes from the broker's file, and defaults");
   command.add_option("--config", describe_options->names, "only this setting; may be repeated (implies --all)")
-      .type_name("NAME")
-      .allow_extra_args(false);
+      .type_name("NAME");
   add_examples(command,
                {"configs describe --topic events --all", "configs describe --broker-defaults",
                 "configs describe --broker 0 --config log.retention.ms", "configs describe --entity-type users"});
@@ -170,20 +169,14 @@ void add_configs_command(Command app, int& exit_code) {
   command
       .add_option("--add-config", options->add,
                   "settings and their new values: k1=v1,k2=[v1,v2]; square brackets hold values with commas")
-      .type_name("KEY=VALUE,...")
-      .allow_extra_args(false);
+      .type_name("KEY=VALUE,...");
   command.add_option("--add-config-file", options->add_files, "the same from a .properties file; - is standard input")
-      .type_name("FILE")
-      .allow_extra_args(false);
+      .type_name("FILE");
   command.add_option("--delete-config", options->remove, "settings that get their default again: k1,k2")
-      .type_name("KEY,...")
-      .allow_extra_args(false);
-  command.add_option("--append-config", options->append, "what is added to lists: k1=v1")
-      .type_name("KEY=VALUE,...")
-      .allow_extra_args(false);
+      .type_name("KEY,...");
+  command.add_option("--append-config", options->append, "what is added to lists: k1=v1").type_name("KEY=VALUE,...");
   command.add_option("--subtract-config", options->subtract, "what is taken out of lists: k1=v1")
-      .type_name("KEY=VALUE,...")
-      .allow_extra_args(false);
+      .type_name("KEY=VALUE,...");
   command.add_flag("--validate-only", options->validate_only, "only say whether it could be done");
   command.footer("Either all settings of a resource are changed or none.");
   add_examples(command,

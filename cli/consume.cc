@@ -280,8 +280,7 @@ void add_consume_command(Command app, int& exit_code) {
   command.add_option("-t,--topic", options->topic, "the topic").required().type_name("TOPIC");
   command.add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
       .non_negative()
-      .type_name("N")
-      .allow_extra_args(false);
+      .type_name("N");
   command
       .add_option("-g,--group", options->group,
                   "read as a member of this consumer group: it shares out the partitions, and goes on where it was; "
@@ -301,7 +300,6 @@ void add_consume_command(Command app, int& exit_code) {
                   "what to print before the value: key, headers, timestamp, offset, partition; with commas")
       .one_of({"key", "value", "no-value", "headers", "timestamp", "offset", "partition"})
       .delimiter(',')
-      .allow_extra_args(false)
       .type_name("FIELDS");
   command.add_option("--separator", options->separator, "between the fields of a line (default: a tab)")
       .type_name("TEXT");

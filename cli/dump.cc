@@ -112,7 +112,8 @@ void add_dump_command(Command app, int& exit_code) {
   command.add_option("FILE", options.files, "files to print").type_name("FILE");
   command.add_option("--files", arguments->listed, "files to print, separated by commas")
       .type_name("FILE,...")
-      .delimiter(',');
+      .delimiter(',')
+      .allow_extra_args(true);
   command.add_flag("--deep-iteration", options.deep_iteration, "print each record, not only each batch");
   command.add_flag("--print-data-log", options.print_data_log, "print keys and values too; implies --deep-iteration");
   command.add_flag("--offsets-decoder", options.offsets_decoder,

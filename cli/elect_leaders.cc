@@ -117,8 +117,7 @@ void add_elect_leaders_command(Command app, int& exit_code) {
   const Option partition =
       command.add_option("-p,--partition", options->partitions, "a partition of it; may be repeated")
           .non_negative()
-          .type_name("N")
-          .allow_extra_args(false);
+          .type_name("N");
   topic.needs(partition);
   partition.needs(topic);
   const Option file =

@@ -43,7 +43,6 @@ void add_short_forms(Command command, EntityArguments& arguments, std::initializ
             },
             form.what)
         .type_name(form.type_name)
-        .allow_extra_args(false)
         .group("Whose");
     if (form.defaults == nullptr) continue;
     command
@@ -65,7 +64,6 @@ void add_entity_options(Command command, EntityArguments& arguments) {
       .add_option("--entity-type", arguments.types,
                   "topics, brokers, broker-loggers, client-metrics, groups, users, clients or ips")
       .type_name("TYPE")
-      .allow_extra_args(false)
       .group("Whose");
   // Names and defaults belong to types by their order.
   command

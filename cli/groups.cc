@@ -229,7 +229,6 @@ void add_reset(Command groups, int& exit_code) {
   constexpr const char* kScope = "Which partitions";
   command.add_option("--topic", options->topics, "all partitions of a topic, or these; may be repeated")
       .type_name("TOPIC[:N,...]")
-      .allow_extra_args(false)
       .group(kScope);
   command.add_flag("--all-topics", options->all_topics, "all for which the group has committed offsets")
       .excludes("--topic")
@@ -308,7 +307,6 @@ void add_groups_command(Command app, int& exit_code) {
   command.add_option("GROUP,--group", offsets->group, "the group's id").type_name("GROUP").required();
   command.add_option("--topic", offsets->topics, "a topic, or some of its partitions; may be repeated")
       .type_name("TOPIC[:N,...]")
-      .allow_extra_args(false)
       .required();
   command.footer("Members may be there, when they are not subscribed to the topic.");
   add_examples(command,

@@ -153,7 +153,6 @@ void add_offsets_command(Command app, int& exit_code) {
       .add_option("--topic-partitions", options->topic_partitions,
                   "topics and partitions, with commas: a:1, a:0-3 (without 3), a:5-, a:-3, a, :0")
       .type_name("PATTERN,...")
-      .allow_extra_args(false)
       .excludes(topics)
       .excludes(partitions);
   command
@@ -161,8 +160,7 @@ void add_offsets_command(Command app, int& exit_code) {
                   "latest (or -1), earliest (-2), max-timestamp (-3), earliest-local (-4), latest-tiered (-5), "
                   "earliest-pending-upload (-6), or a time: the first record that is not older (milliseconds or ISO "
                   "8601); may be repeated (default: latest)")
-      .type_name("TIME")
-      .allow_extra_args(false);
+      .type_name("TIME");
   command.add_flag("--exclude-internal-topics", options->exclude_internal, "without __consumer_offsets and the like");
   command.add_flag("--read-committed", options->committed, "latest is the end of what such a consumer reads");
   command.footer("\"-\": there is no such offset.");

@@ -206,8 +206,7 @@ void add_produce_command(Command app, int& exit_code) {
   command.add_option("-t,--topic", options->topic, "the topic (with --json: of lines that name none)")
       .type_name("TOPIC");
   command.add_option("-f,--file", options->files, "read this file instead of standard input; may be repeated")
-      .type_name("FILE")
-      .allow_extra_args(false);
+      .type_name("FILE");
   command.add_option("-p,--partition", options->partition, "the partition (default: by the key, or by turns)")
       .non_negative()
       .type_name("N");
@@ -215,8 +214,7 @@ void add_produce_command(Command app, int& exit_code) {
       .type_name("TEXT");
   command.add_option("--null", options->null_text, "a key or value that is this text is null").type_name("TEXT");
   command.add_option("-H,--headers", options->headers, "a header for each record; may be repeated")
-      .type_name("NAME=VALUE")
-      .allow_extra_args(false);
+      .type_name("NAME=VALUE");
   command.add_flag("--json", options->json,
                    "each line is an object with topic, partition, key, value, headers, timestamp;\n"
                    "bytes that are no text in key_base64, value_base64");

@@ -127,8 +127,7 @@ void add_producers_command(Command app, int& exit_code) {
   command.add_option("TOPIC,--topic", options->topic, "the topic").type_name("TOPIC").required();
   command.add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
       .non_negative()
-      .type_name("N")
-      .allow_extra_args(false);
+      .type_name("N");
   command.footer("Idempotent and transactional producers only; others leave no trace.");
   add_examples(command, {"producers events --partition 0"});
 }

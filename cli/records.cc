@@ -203,7 +203,6 @@ void add_records_command(Command app, int& exit_code) {
   command.add_option("-p,--partition", options->partitions, "only this partition; may be repeated (default: all)")
       .non_negative()
       .type_name("N")
-      .allow_extra_args(false)
       .needs(topic);
   const Option before =
       command

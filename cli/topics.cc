@@ -306,9 +306,7 @@ void add_topics_command(Command app, int& exit_code) {
       .in_range(1, 32767)
       .type_name("N");
   command.get_option("--replica-assignment").excludes("--partitions").excludes("--replication-factor");
-  command.add_option("--config", options->configs, "a setting of the topic; may be repeated")
-      .type_name("KEY=VALUE")
-      .allow_extra_args(false);
+  command.add_option("--config", options->configs, "a setting of the topic; may be repeated").type_name("KEY=VALUE");
   command.add_flag("--if-not-exists", options->if_not_exists, "leave alone what is there already");
   add_examples(command, {"topics create events --partitions 6 --config retention.ms=86400000",
                          "topics create a b c --if-not-exists"});

@@ -195,8 +195,7 @@ void add_up_command(Command app, int& exit_code) {
   command.add_option("--listen", options->listen, "where clients connect; port 0 picks a free one")
       .type_name("HOST:PORT");
   command.add_option("--set", options->set, "one setting, as in the file; wins over the file; may be repeated")
-      .type_name("KEY=VALUE")
-      .allow_extra_args(false);
+      .type_name("KEY=VALUE");
   command.add_option("--run", options->run, "directory for sockets and counters (default: by the data directory)")
       .type_name("DIR");
   command.add_flag("--ephemeral", options->ephemeral, "data in a temporary directory that is removed at the end");
