@@ -1,9 +1,8 @@
 #include "cli/record_times.h"
 
-#include <algorithm>
 #include <optional>
 
-#include "engine/record/records.h"
+#include "engine/record/first_time.h"
 #include "services/kafka/messages/fetch.h"
 
 namespace tailrace::cli {
@@ -14,23 +13,6 @@ constexpr std::size_t kBatchPlainMax = std::size_t{1} << 30;
 // Batches without a record of the kind that consumers see (transaction markers, what compaction has emptied) are passed
 // over, but not for ever.
 constexpr int kBatchesMax = 16;
-
-// Of the first record at `offset` or after it in a fetched batch; none when there is none. `offset` moves behind the
-// batch.
-std::optional<TimestampMs> first_time(Bytes records, Offset& offset, record::Scratch& scratch) {
-  if (records.size() < record::kBatchHeaderSize) return std::nullopt;
-  auto batch = record::Records::open(records, scratch, kBatchPlainMax);
-  if (!batch) return std::nullopt;
-  const Offset wanted = offset;
-  offset = std::max(offset, batch->header().next_offset());
-  record::Record record;
-  while (!batch->header().is_control()) {
-    const auto more = batch->next(record);
-    if (!more || !*more) return std::nullopt;
-    if (record.offset >= wanted) return record.timestamp;
-  }
-  return std::nullopt;
-}
 
 Outcome<std::optional<TimestampMs>> record_time(Client& client, Connection& connection, const PartitionKey& key,
                                                 Offset offset, record::Scratch& scratch) {
@@ -52,11 +34,11 @@ Outcome<std::optional<TimestampMs>> record_time(Client& client, Connection& conn
     if (topics.empty() || topics[0].partitions.empty()) return std::nullopt;
     const auto& answer = topics[0].partitions[0];
     if (answer.error_code != 0 || !answer.records.bytes || answer.records.bytes->empty()) return std::nullopt;
-    const Offset before = offset;
-    if (const auto time = first_time(*answer.records.bytes, offset, scratch)) {
-      return *time == kNoTimestamp ? std::nullopt : time;
-    }
-    if (offset == before) return std::nullopt;
+    const auto first = record::first_time(*answer.records.bytes, offset, scratch, kBatchPlainMax);
+    if (!first || first->time == kNoTimestamp) return std::nullopt;
+    if (first->time) return first->time;
+    if (first->next_offset <= offset) return std::nullopt;
+    offset = first->next_offset;
   }
   return std::nullopt;
 }
