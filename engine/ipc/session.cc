@@ -390,15 +390,17 @@ Connector::~Connector() { io_.disarm(timer_); }
 
 void Connector::connect() {
   pause_ = Duration{1000};
+  last_failure_.reset();
   on_timer();
 }
 
 void Connector::on_timer() {
   if (opening_ != nullptr) return;
-  if (!try_connect()) try_later();
+  if (const Result<void> tried = try_connect(); !tried) try_later(tried.error());
 }
 
-void Connector::try_later() {
+void Connector::try_later(const Error& failure) {
+  last_failure_ = failure;
   opening_.reset();
   io_.arm(timer_, io_.now() + pause_);
   pause_ = std::min(2 * pause_, Duration{200'000});
@@ -444,11 +446,14 @@ Result<void> Connector::try_connect() {
 
 void Connector::on_welcome(std::int64_t result) {
   if (opening_ == nullptr) return;
-  if (result < 0) return try_later();
+  constexpr Error kNotTaken{Code::peer_gone, 0, "opening a session"};
+  if (result < 0) return try_later(kNotTaken);
   Welcome welcome;
   const Received received = receive_message(opening_->socket_, &welcome, sizeof welcome);
   if (received.size < 0 && errno == EAGAIN) return io_.wait_readable(opening_->socket_, welcome_);
-  if (received.size != sizeof welcome || welcome.magic != kMagic || received.descriptors[0] < 0) return try_later();
+  if (received.size != sizeof welcome || welcome.magic != kMagic || received.descriptors[0] < 0) {
+    return try_later(kNotTaken);
+  }
   opening_->peer_bell_ = received.descriptors[0];
   std::unique_ptr<SocketLink> link = std::move(opening_);
   io_.forget(link->socket_);  // what came behind the welcome, or the server's end, shall be an edge of its own

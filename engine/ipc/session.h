@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -151,12 +152,16 @@ class Connector {
   ~Connector();
   // Starts trying now. After a session broke, its owner calls connect again.
   void connect();
+  // Why the last attempt failed, for whoever does not want to wait for the next: not_found where there is no socket
+  // file; peer_gone where the server took no session (we are another user's process, of another build, or it ended).
+  // nullopt: no attempt has failed since connect.
+  [[nodiscard]] const std::optional<Error>& last_failure() const { return last_failure_; }
 
  private:
   Result<void> try_connect();
   void on_welcome(std::int64_t result);
   void on_timer();
-  void try_later();
+  void try_later(const Error& failure);
 
   io::Io& io_;
   const Bell& bell_;
@@ -166,6 +171,7 @@ class Connector {
   io::Timer timer_;
   io::Completion welcome_;
   std::unique_ptr<SocketLink> opening_;
+  std::optional<Error> last_failure_;
   Duration pause_{1000};
 };
 

@@ -147,6 +147,20 @@ TEST_F(SessionTest, AServerThatEndsASessionAtOnceIsNoticed) {
   EXPECT_TRUE(told);
 }
 
+TEST_F(SessionTest, AClientThatDoesNotWantToWaitLearnsWhyThereIsNoSession) {
+  connector_ =
+      std::make_unique<Connector>(*client_.io, *client_.bell, path_, SessionShape{.role = Role::zkbridge},
+                                  [this](std::unique_ptr<SocketLink> link) { client_link_ = std::move(link); });
+  connector_->connect();
+  EXPECT_FALSE(connector_->last_failure());
+  while (!connector_->last_failure()) turn();
+  EXPECT_EQ(connector_->last_failure()->code, Code::peer_gone);
+  listener_.reset();
+  connector_->connect();
+  while (!connector_->last_failure()) turn();
+  EXPECT_EQ(connector_->last_failure()->code, Code::not_found);
+}
+
 TEST_F(SessionTest, AClientConnectsWhenTheServerAppearsLater) {
   listener_.reset();
   connector_ =
