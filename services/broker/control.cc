@@ -180,6 +180,8 @@ void Control::on_message(std::uint32_t type, Bytes message) {
     case ControlType::forward:
     case ControlType::control_reply:
     case ControlType::forward_error:
+    case ControlType::group_lag:
+    case ControlType::group_lag_reply:
       return;
   }
 }

@@ -73,6 +73,8 @@ void Bridge::on_message(std::uint32_t type, Bytes message) {
     case ControlType::hello:
     case ControlType::forward:
     case ControlType::forward_error:
+    case ControlType::group_lag:
+    case ControlType::group_lag_reply:
     case ControlType::control_reply:
       break;
   }

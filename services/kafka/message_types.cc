@@ -31,6 +31,7 @@
 #include "services/kafka/messages/fetch.h"
 #include "services/kafka/messages/find_coordinator.h"
 #include "services/kafka/messages/get_telemetry_subscriptions.h"
+#include "services/kafka/messages/group_lag.h"
 #include "services/kafka/messages/group_records.h"
 #include "services/kafka/messages/heartbeat.h"
 #include "services/kafka/messages/incremental_alter_configs.h"
@@ -196,6 +197,8 @@ constexpr std::array kMessageTypes = {
     type_of<ConfigImage>(),
     type_of<NodeRegistrationRequest>(),
     type_of<NodeRegistrationResponse>(),
+    type_of<GroupLagRequest>(),
+    type_of<GroupLagResponse>(),
     type_of<LegacyOffsetCommitKey>(),
     type_of<LegacyOffsetCommitValue>(),
     type_of<OffsetCommitKey>(),

@@ -1,10 +1,10 @@
 // What goes over the sessions between tailrace-zkbridge, tailrace-groupcoord and the broker (ipc::MessageChannel):
 // Kafka's own frames, each behind an 8-byte number that pairs a request with its answer, and messages of our own
-// (kafka/messages/internal.h).
+// (kafka/messages/internal.h and group_lag.h).
 //
 // To zkbridge, a client first sends `hello`; a broker names its endpoints in it. The bridge answers with `welcome` and
 // sends the whole state from then on: `config_image`, then UpdateMetadata as `control` (to a broker LeaderAndIsr before
-// it), and what changes. To groupcoord the broker sends `forward` only.
+// it), and what changes. To groupcoord the broker sends `forward` only, and a tool `group_lag` only, one at a time.
 #pragma once
 
 #include <array>
@@ -27,7 +27,9 @@ enum class ControlType : std::uint32_t {
   control_reply = 6,  // number, then the response frame
   config_image = 7,   // zkbridge -> client: kafka::ConfigImage version 0
   forward_error =
-      8,  // number, then an error (2 bytes): the broker answers with it, in the form that the API has for it
+      8,          // number, then an error (2 bytes): the broker answers with it, in the form that the API has for it
+  group_lag = 9,  // tool -> groupcoord: kafka::GroupLagRequest version 0
+  group_lag_reply = 10,  // groupcoord -> tool: kafka::GroupLagResponse version 0
 };
 
 constexpr std::size_t kFrameNumberSize = 8;

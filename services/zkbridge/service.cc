@@ -60,6 +60,8 @@ void Service::on_message(ClientId id, std::uint32_t type, Bytes message) {
     case ControlType::control:
     case ControlType::config_image:
     case ControlType::forward_error:
+    case ControlType::group_lag:
+    case ControlType::group_lag_reply:
       break;
   }
   log_warning("session_ended client={} reason=\"a message that a client does not send\" type={}", id, type);
