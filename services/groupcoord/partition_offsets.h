@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -50,7 +51,19 @@ class PartitionOffsets {
 
   [[nodiscard]] bool empty() const { return runs_.empty(); }
   [[nodiscard]] std::size_t size() const;
-  // In order of partition.
+  // Those behind `after`, all without it, in order of partition, as long as `f` returns true. False: `f` has ended it.
+  template <class F>
+  bool visit(std::optional<std::int32_t> after, F&& f) const {
+    Place place = after ? place_of(*after) : Place{0, 0, false};
+    if (place.is_there) ++place.at;
+    for (; place.run < runs_.size(); ++place.run, place.at = 0) {
+      for (; place.at < runs_[place.run].size(); ++place.at) {
+        if (!f(runs_[place.run][place.at])) return false;
+      }
+    }
+    return true;
+  }
+  // All, in order of partition.
   template <class F>
   void for_each(F&& f) const {
     for (const Run& run : runs_) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -66,6 +68,30 @@ TEST(PartitionOffsetsOf, ManyPartitionsStayInOrderHoweverTheyCome) {
     }
     EXPECT_EQ(partitions_of(offsets), expected);
   }
+}
+
+TEST(PartitionOffsetsOf, ManyPartitionsAreVisitedFromAnyPlaceOnAndNoFurtherThanOneWants) {
+  PartitionOffsets offsets;
+  for (std::int32_t i = 0; i < 1'000; ++i) offsets.put(committed(2 * i, i));
+  const auto from = [&](std::optional<std::int32_t> after, std::size_t count) {
+    std::vector<std::int32_t> seen;
+    const bool is_whole = offsets.visit(after, [&](const CommittedOffset& each) {
+      if (seen.size() == count) return false;
+      seen.push_back(each.partition);
+      return true;
+    });
+    EXPECT_TRUE(is_whole || seen.size() == count);
+    return seen;
+  };
+  EXPECT_EQ(from(std::nullopt, 2), (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(from(-1, 2), (std::vector<std::int32_t>{0, 2}));
+  for (std::int32_t after = 0; after < 1'990; ++after) {
+    const std::int32_t next = after / 2 * 2 + 2;
+    EXPECT_EQ(from(after, 2), (std::vector<std::int32_t>{next, next + 2})) << after;
+  }
+  EXPECT_EQ(from(1'996, 2), (std::vector<std::int32_t>{1'998}));
+  EXPECT_TRUE(from(1'998, 1).empty());
+  EXPECT_TRUE(from(INT32_MAX, 1).empty());
 }
 
 TEST(PartitionOffsetsOf, RandomPartitionsAreThoseOfAMap) {
