@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "services/groupcoord/hosted_shard.h"
+#include "services/groupcoord/lag_page.h"
 #include "services/groupcoord/settings.h"
 #include "services/kafka/errors.h"
 
@@ -40,6 +41,9 @@ class Coordinator final : public HostedShard::Owner {
   void use_image(std::shared_ptr<const node::MetadataImage> image, BrokerId broker);
   // False: no API of groups. Else the request is answered, now or later.
   bool serve(const Call& call, const Client& client, Bytes body);
+  // A page of at most `rows_max` rows from the cursor on, with nothing answered yet; nullptr: groups that would belong
+  // to it are still being read.
+  [[nodiscard]] std::unique_ptr<LagPage> lag_page(std::size_t rows_max, const LagCursor& after) const;
   // Loads, appends, and acts on what is due. Called once a turn, behind everything that may have asked for something.
   void work();
 

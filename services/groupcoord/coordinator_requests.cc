@@ -6,6 +6,7 @@
 #include "services/groupcoord/coordinator.h"
 #include "services/groupcoord/group_answers.h"
 #include "services/groupcoord/offset_fetch.h"
+#include "services/node/offsets_topic.h"
 
 namespace tailrace::groupcoord {
 
@@ -123,6 +124,19 @@ void Coordinator::list_groups(const Call& call, Bytes body) {
     shares.clear();
   }
   finish(call, response, std::move(shares));
+}
+
+std::unique_ptr<LagPage> Coordinator::lag_page(std::size_t rows_max, const LagCursor& after) const {
+  if (image_ == nullptr) return nullptr;
+  auto page = std::make_unique<LagPage>(rows_max);
+  const bool is_first = !after.group || partitions_ == 0;
+  const std::int32_t from = is_first ? 0 : node::offsets_partition_of(*after.group, partitions_);
+  for (auto at = hosted_.lower_bound(from); at != hosted_.end(); ++at) {
+    const Shard* const shard = at->second->shard();
+    if (shard == nullptr) return nullptr;
+    if (!page->add(*shard, at->first == from ? after : LagCursor{})) break;
+  }
+  return page;
 }
 
 }  // namespace tailrace::groupcoord

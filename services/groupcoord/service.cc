@@ -1,5 +1,6 @@
 #include "services/groupcoord/service.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "services/kafka/codec.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/allocate_producer_ids.h"
+#include "services/kafka/messages/group_lag.h"
 #include "services/kafka/messages/init_producer_id.h"
 #include "services/node/control.h"
 
@@ -35,8 +37,11 @@ Service::Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const no
       bridge_(io, bell, paths.bridge, config),
       engine_(io, bell, paths.engine, std::move(arena)),
       settings_(settings_from(config)),
-      coordinator_(io, engine_.client(), engine_.arena(), settings_, *this) {
+      coordinator_(io, engine_.client(), engine_.arena(), settings_, *this),
+      lag_reader_(io, engine_.client(),
+                  [this](std::uint64_t session, const LagPage& page) { answer_lag(session, page.response()); }) {
   requests_ = counters.make("requests");
+  lag_pages_ = counters.make("lag_pages");
   refused_ = counters.make("requests_refused");
   producer_ids_given_ = counters.make("producer_ids");
   blocks_ = counters.make("producer_id_blocks");
@@ -55,7 +60,7 @@ Service::Service(io::Io& io, const ipc::Bell& bell, Counters& counters, const no
 Service::~Service() { io_.disarm(producer_ids_due_); }
 
 Result<void> Service::start(const std::string& path) {
-  auto listener = ipc::Listener::create(io_, bell_, path, {.roles = {ipc::Role::broker}},
+  auto listener = ipc::Listener::create(io_, bell_, path, {.roles = {ipc::Role::broker, ipc::Role::tool}},
                                         [this](std::unique_ptr<ipc::SocketLink> link) { on_session(std::move(link)); });
   if (!listener) return std::unexpected(listener.error());
   listener_ = std::move(*listener);
@@ -63,13 +68,20 @@ Result<void> Service::start(const std::string& path) {
   return {};
 }
 
-// -- Sessions with the broker --------------------------------------------------------------------------------------
+// -- Sessions with the broker and with tools -----------------------------------------------------------------------
 
 void Service::on_session(std::unique_ptr<ipc::SocketLink> link) {
-  if (sessions_.size() == kSessionsMax) return log_warning("session refused reason=\"too many\"");
+  const ipc::Role role = link->peer_role();
+  const std::size_t sessions_max = role == ipc::Role::tool ? kToolSessionsMax : kSessionsMax;
+  const auto is_alike = [&](const auto& each) { return each.second.role == role; };
+  if (std::cmp_equal(std::ranges::count_if(sessions_, is_alike), sessions_max)) {
+    return log_warning("session refused reason=\"too many\"");
+  }
   const std::uint64_t id = next_session_++;
   link->on_closed = [this, id] { sessions_.at(id).is_closed = true; };
-  sessions_[id].channel = std::make_unique<ipc::MessageChannel>(io_, std::move(link));
+  Session& session = sessions_[id];
+  session.role = role;
+  session.channel = std::make_unique<ipc::MessageChannel>(io_, std::move(link));
   open_sessions_.set(sessions_.size());
 }
 
@@ -86,10 +98,11 @@ bool Service::work_on_sessions() {
       continue;
     }
     if (session.is_closed) {
-      log_info("session ended session={}", id);
+      if (session.role != ipc::Role::tool) log_info("session ended session={}", id);  // tools come and go
     } else {
       log_warning("session ended session={} reason=\"it broke the protocol\"", id);
     }
+    lag_reader_.forget(id);
     at = sessions_.erase(at);
     open_sessions_.set(sessions_.size());
     worked = true;
@@ -100,23 +113,64 @@ bool Service::work_on_sessions() {
 void Service::on_message(std::uint64_t session, std::uint32_t type, Bytes message) {
   Session& from = sessions_.at(session);
   if (from.is_violated) return;
+  const bool is_sound =
+      from.role == ipc::Role::tool ? on_lag_request(session, type, message) : on_forwarded(session, type, message);
+  if (!is_sound) from.is_violated = true;
+}
+
+bool Service::on_forwarded(std::uint64_t session, std::uint32_t type, Bytes message) {
   const Result<node::ForwardedFrame> forwarded = node::parse_forwarded_frame(message);
   kafka::RequestHeader header;
   std::size_t body_at = 0;
   // The broker has read the header of whatever it forwards.
   if (static_cast<ControlType>(type) != ControlType::forward || !forwarded ||
       !kafka::decode_request_header(forwarded->frame, header, body_at)) {
-    from.is_violated = true;
-    return;
+    return false;
   }
   requests_.add();
   const Call call{next_token_++, header.api_key, header.api_version};
   open_[call.token] = {session, forwarded->number, header.api_key, header.api_version, header.correlation_id};
   const Bytes body = forwarded->frame.subspan(body_at);
-  if (!serves(call.api_key, call.api_version)) return refuse(call.token);
-  if (call.api_key == kafka::api_key::kInitProducerId) return init_producer_id(call, body);
-  const std::string host = "/" + std::string(forwarded->host);  // InetAddress.toString
-  if (!coordinator_.serve(call, {header.client_id.value_or(""), host}, body)) refuse(call.token);
+  if (!serves(call.api_key, call.api_version)) {
+    refuse(call.token);
+  } else if (call.api_key == kafka::api_key::kInitProducerId) {
+    init_producer_id(call, body);
+  } else {
+    const std::string host = "/" + std::string(forwarded->host);  // InetAddress.toString
+    if (!coordinator_.serve(call, {header.client_id.value_or(""), host}, body)) refuse(call.token);
+  }
+  return true;
+}
+
+bool Service::on_lag_request(std::uint64_t session, std::uint32_t type, Bytes message) {
+  Session& from = sessions_.at(session);
+  // Who asks again has read the last answer; else answers would pile up here.
+  const bool has_all = !std::exchange(from.is_asking, true) && !from.channel->has_waiting();
+  if (static_cast<ControlType>(type) != ControlType::group_lag || !has_all) return false;
+  const auto request = kafka::decode_exactly<kafka::GroupLagRequest>(message, 0);
+  if (!request || request->rows_max < 1 || request->rows_max > kafka::kGroupLagRowsMax ||
+      (request->after_topic && !request->after_group)) {
+    return false;
+  }
+  std::unique_ptr<LagPage> page =
+      coordinator_.lag_page(static_cast<std::size_t>(request->rows_max),
+                            {request->after_group, request->after_topic, request->after_partition});
+  if (page == nullptr) {
+    answer_lag(session, {.is_loading = true});
+  } else {
+    lag_reader_.start(session, std::move(page));
+  }
+  return true;
+}
+
+void Service::answer_lag(std::uint64_t session, const kafka::GroupLagResponse& response) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;  // nobody wants to know any more
+  lag_pages_.add();
+  found->second.is_asking = false;
+  buffer_.clear();
+  kafka::encode(response, 0, buffer_);
+  found->second.channel->send(static_cast<std::uint32_t>(ControlType::group_lag_reply), {buffer_.bytes()});
 }
 
 void Service::on_identity() {
@@ -284,6 +338,7 @@ bool Service::work() {
   worked |= work_on_sessions();
   worked |= bridge_.work();
   coordinator_.work();
+  lag_reader_.work();
   engine_.publish();
   for (auto& [id, session] : sessions_) session.channel->publish();
   open_requests_.set(open_.size());

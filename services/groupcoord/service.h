@@ -1,6 +1,7 @@
 // Service: tailrace-groupcoord's work. It takes request frames from the broker to whoever answers them (ProducerIds, or
-// the Coordinator of groups) and sends the answers back over the session that asked, then or later. It owns the
-// sessions with the other processes and knows where each open request came from; the decisions are those of the parts.
+// the Coordinator of groups) and sends the answers back over the session that asked, then or later. Tools ask how far
+// groups lag, over sessions of their own. It owns the sessions with the other processes and knows where each open
+// request came from; the decisions are those of the parts.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "services/groupcoord/bridge.h"
 #include "services/groupcoord/coordinator.h"
 #include "services/groupcoord/engine_session.h"
+#include "services/groupcoord/lag_reader.h"
 #include "services/groupcoord/producer_ids.h"
 #include "services/groupcoord/settings.h"
 #include "services/kafka/buffer.h"
@@ -29,6 +31,8 @@ class Service final : public node::Worker, public Coordinator::Answerer {
  public:
   // A node has one broker; while it is started again its old session may still be there.
   static constexpr std::size_t kSessionsMax = 8;
+  // Beside these: people who look at the same time. More are refused, so that what they ask stays bounded.
+  static constexpr std::size_t kToolSessionsMax = 8;
 
   struct Paths {  // socket files
     std::string bridge;
@@ -39,7 +43,8 @@ class Service final : public node::Worker, public Coordinator::Answerer {
           ipc::SharedMemory arena);
   ~Service() override;
 
-  // Takes the broker's sessions at `path` from now on, whether or not zkbridge is there: requests that need it wait.
+  // Takes sessions of the broker and of tools at `path` from now on, whether or not zkbridge is there: requests that
+  // need it wait.
   Result<void> start(const std::string& path);
 
   bool work() override;
@@ -56,8 +61,10 @@ class Service final : public node::Worker, public Coordinator::Answerer {
  private:
   struct Session {
     std::unique_ptr<ipc::MessageChannel> channel;
-    bool is_closed = false;    // by the peer
-    bool is_violated = false;  // it sent what cannot come from a broker
+    ipc::Role role = ipc::Role::broker;  // or tool
+    bool is_asking = false;              // a tool that waits for its answer
+    bool is_closed = false;              // by the peer
+    bool is_violated = false;            // it sent what cannot come from its role
   };
   // Where the answer to a request goes.
   struct Origin {
@@ -71,6 +78,11 @@ class Service final : public node::Worker, public Coordinator::Answerer {
   void on_session(std::unique_ptr<ipc::SocketLink> link);
   bool work_on_sessions();
   void on_message(std::uint64_t session, std::uint32_t type, Bytes message);
+  // False: it is no frame of a client.
+  bool on_forwarded(std::uint64_t session, std::uint32_t type, Bytes message);
+  // False: it is no request of a tool, or not yet the time for one.
+  bool on_lag_request(std::uint64_t session, std::uint32_t type, Bytes message);
+  void answer_lag(std::uint64_t session, const kafka::GroupLagResponse& response);
   // What was asked is answered: nullopt when that has been done before.
   std::optional<Origin> take(std::uint64_t token);
   void send(const Origin& to, node::ControlType type, Bytes message);
@@ -100,6 +112,7 @@ class Service final : public node::Worker, public Coordinator::Answerer {
   EngineSession engine_;
   Settings settings_;
   Coordinator coordinator_;
+  LagReader lag_reader_;
   ProducerIds producer_ids_;
   std::unordered_map<ProducerIds::Token, Call> waiting_for_ids_;
   std::uint64_t block_request_ = 0;  // the number of the last one; 0: none
@@ -108,6 +121,7 @@ class Service final : public node::Worker, public Coordinator::Answerer {
   bool is_transaction_logged_ = false;
 
   Counter requests_;
+  Counter lag_pages_;
   Counter refused_;
   Counter producer_ids_given_;
   Counter blocks_;

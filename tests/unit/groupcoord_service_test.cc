@@ -19,6 +19,7 @@
 #include "services/kafka/codec.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/messages/allocate_producer_ids.h"
+#include "services/kafka/messages/group_lag.h"
 #include "services/kafka/messages/init_producer_id.h"
 #include "services/kafka/messages/internal.h"
 #include "services/node/control.h"
@@ -188,6 +189,49 @@ class FakeBroker {
   std::uint64_t next_number_ = 1;
 };
 
+// What `tailrace stat --groups` does, or should not do.
+class FakeTool {
+ public:
+  FakeTool(io::Io& io, const ipc::Bell& bell, const std::string& path)
+      : connector_(io, bell, path, {.role = ipc::Role::tool, .ring_bytes = 4096},
+                   [this, &io](std::unique_ptr<ipc::SocketLink> link) {
+                     link->on_closed = [this] { closed = true; };
+                     channel_ = std::make_unique<ipc::MessageChannel>(io, std::move(link));
+                   }) {
+    connector_.connect();
+  }
+  void work() {
+    if (channel_ == nullptr || closed) return;
+    if (!reads) return channel_->publish();
+    channel_->poll([this](std::uint32_t type, Bytes message) {
+      EXPECT_EQ(type, type_of(ControlType::group_lag_reply));
+      const auto page = kafka::decode_exactly<kafka::GroupLagResponse>(message, 0);
+      ASSERT_TRUE(page);
+      is_loading = page->is_loading;
+      EXPECT_FALSE(page->has_more);
+      EXPECT_TRUE(page->groups.empty());
+      ++pages;
+    });
+    channel_->publish();
+  }
+  [[nodiscard]] bool connected() const { return channel_ != nullptr; }
+  void send_raw(std::uint32_t type, Bytes message) { channel_->send(type, {message}); }
+  void ask(const kafka::GroupLagRequest& request = {}) {
+    kafka::Buffer body;
+    kafka::encode(request, 0, body);
+    send_raw(type_of(ControlType::group_lag), body.bytes());
+  }
+
+  bool closed = false;
+  bool reads = true;
+  bool is_loading = false;
+  int pages = 0;
+
+ private:
+  ipc::Connector connector_;
+  std::unique_ptr<ipc::MessageChannel> channel_;
+};
+
 class ServiceTest : public ::testing::Test {
  protected:
   ServiceTest() {
@@ -214,6 +258,7 @@ class ServiceTest : public ::testing::Test {
     service_->wake();
     if (bridge_) bridge_->work();
     if (broker_) broker_->work();
+    for (FakeTool* const each : tools_) each->work();
     world_io_->turn(true);
   }
   // Turns until it is so. What never becomes so ends the test, after far more turns than anything takes.
@@ -234,6 +279,21 @@ class ServiceTest : public ::testing::Test {
   void start_broker() {
     broker_ = std::make_unique<FakeBroker>(*world_io_, *world_bell_, directory_ + "/groupcoord.sock");
     until([&] { return broker_->connected(); });
+  }
+  // Is not to be driven any more when it goes.
+  struct Dismiss {
+    ServiceTest* test;
+    void operator()(FakeTool* tool) const {
+      std::erase(test->tools_, tool);
+      delete tool;
+    }
+  };
+  using Tool = std::unique_ptr<FakeTool, Dismiss>;
+  Tool start_tool() {
+    Tool tool(new FakeTool(*world_io_, *world_bell_, directory_ + "/groupcoord.sock"), Dismiss{this});
+    tools_.push_back(tool.get());
+    until([&] { return tool->connected(); });
+    return tool;
   }
   void start_both() {
     start_bridge();
@@ -276,6 +336,7 @@ class ServiceTest : public ::testing::Test {
   std::unique_ptr<Service> service_;
   std::unique_ptr<FakeBridge> bridge_;
   std::unique_ptr<FakeBroker> broker_;
+  std::vector<FakeTool*> tools_;  // that the world drives; borrowed from the stories
 };
 
 TEST_F(ServiceTest, EveryVersionGetsANewIdWithEpochZero) {
@@ -418,11 +479,11 @@ TEST_F(ServiceTest, GarbageEndsTheSessionOnly) {
   EXPECT_EQ(ask({}).body.error_code, 0);
 }
 
-TEST_F(ServiceTest, OnlyBrokersAreServedAndNotTooMany) {
+TEST_F(ServiceTest, OnlyBrokersAndToolsAreServedAndNotTooMany) {
   start_bridge();
-  FakeBroker tool(*world_io_, *world_bell_, directory_ + "/groupcoord.sock", ipc::Role::tool);
+  FakeBroker stranger(*world_io_, *world_bell_, directory_ + "/groupcoord.sock", ipc::Role::zkbridge);
   settle();
-  EXPECT_FALSE(tool.connected());
+  EXPECT_FALSE(stranger.connected());
   std::vector<std::unique_ptr<FakeBroker>> brokers;
   for (std::size_t i = 0; i < Service::kSessionsMax; ++i) {
     start_broker();
@@ -431,11 +492,99 @@ TEST_F(ServiceTest, OnlyBrokersAreServedAndNotTooMany) {
   until([&] { return counter("sessions") == Service::kSessionsMax; });
   FakeBroker one_more(*world_io_, *world_bell_, directory_ + "/groupcoord.sock");
   until([&] { return one_more.closed; });
+  // Tools have room of their own.
+  std::vector<Tool> tools;
+  for (std::size_t i = 0; i < Service::kToolSessionsMax; ++i) tools.push_back(start_tool());
+  until([&] { return counter("sessions") == Service::kSessionsMax + Service::kToolSessionsMax; });
+  const auto one_tool_more = start_tool();
+  until([&] { return one_tool_more->closed; });
+  tools.clear();
   brokers.clear();
   until([&] { return counter("sessions") == 0; });
   start_broker();
   until_blocks(1);
   EXPECT_EQ(ask({}).body.producer_id, 0);
+}
+
+// -- Tools ---------------------------------------------------------------------------------------------------------
+
+TEST_F(ServiceTest, AToolIsToldThatGroupsAreStillRead) {
+  const Tool tool = start_tool();
+  for (int i = 1; i <= 3; ++i) {
+    tool->ask();
+    until([&] { return tool->pages == i; });
+    EXPECT_TRUE(tool->is_loading);  // nobody has told what topics there are
+  }
+  EXPECT_EQ(counter("lag_pages"), 3u);
+}
+
+TEST_F(ServiceTest, AToolThatBreaksTheRulesIsShownOut) {
+  start_both();
+  const Tool witness = start_tool();
+  const auto expect_end = [&](std::uint32_t type, Bytes message) {
+    const Tool tool = start_tool();
+    tool->send_raw(type, message);
+    until([&] { return tool->closed; });
+    EXPECT_EQ(tool->pages, 0);
+  };
+  const auto encoded = [](const kafka::GroupLagRequest& request) {
+    kafka::Buffer body;
+    kafka::encode(request, 0, body);
+    return std::string(as_text(body.bytes()));
+  };
+  const std::uint32_t lag = type_of(ControlType::group_lag);
+  const std::string sound = encoded({.after_group = "g", .after_topic = "t", .after_partition = 3});
+  for (std::size_t size = 0; size < sound.size(); ++size) expect_end(lag, as_bytes(sound.substr(0, size)));
+  expect_end(lag, as_bytes(sound + "x"));
+  for (const std::int32_t rows : {0, -1, INT32_MIN, kafka::kGroupLagRowsMax + 1, INT32_MAX}) {
+    expect_end(lag, as_bytes(encoded({.rows_max = rows})));
+  }
+  expect_end(lag, as_bytes(encoded({.after_topic = "t"})));
+  // What belongs to others.
+  for (const std::uint32_t type : {0u, 1u, type_of(ControlType::forward), type_of(ControlType::group_lag_reply), 77u}) {
+    expect_end(type, as_bytes(sound));
+  }
+  std::mt19937 random(1);
+  for (int i = 0; i < 200; ++i) {
+    std::string message(random() % 40, '\0');
+    for (char& each : message) each = static_cast<char>(random());
+    const Tool tool = start_tool();
+    tool->send_raw(lag, as_bytes(message));
+    until([&] { return tool->closed || tool->pages == 1; });
+  }
+  // And no one else has noticed.
+  EXPECT_FALSE(witness->closed);
+  EXPECT_FALSE(broker_->closed);
+  EXPECT_EQ(ask({}).body.error_code, 0);
+}
+
+TEST_F(ServiceTest, AToolThatBreaksTheRulesWaitsForNoAnswerTwice) {
+  const Tool tool = start_tool();
+  tool->send_raw(type_of(ControlType::group_lag), {});
+  tool->ask();
+  until([&] { return tool->closed; });
+  EXPECT_EQ(tool->pages, 0);
+}
+
+TEST_F(ServiceTest, AToolThatDoesNotReadIsShownOutBeforeAnswersPileUp) {
+  const Tool tool = start_tool();
+  tool->reads = false;
+  std::uint64_t answers = 0;
+  while (!tool->closed) {
+    ASSERT_LT(answers, 4096 / 16 + 2) << "more than its ring takes";
+    tool->ask();
+    until([&] { return tool->closed || counter("lag_pages") > answers; });
+    answers = counter("lag_pages");
+  }
+  EXPECT_GT(answers, 1u);
+}
+
+TEST_F(ServiceTest, ABrokerAsksForNoLag) {
+  start_both();
+  kafka::Buffer body;
+  kafka::encode(kafka::GroupLagRequest{}, 0, body);
+  broker_->send_raw(type_of(ControlType::group_lag), body.bytes());
+  until([&] { return broker_->closed; });
 }
 
 TEST_F(ServiceTest, RequestsWaitForZkbridgeInTheirOrder) {
