@@ -22,6 +22,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/run_directory.h"
+#include "cli/stat_groups.h"
 #include "cli/text.h"
 #include "engine/base/counters.h"
 
@@ -37,6 +38,7 @@ struct StatOptions {
   bool all = false;    // zeros too
   bool json = false;
   bool clients = false;  // what clients have pushed of their own metrics
+  bool groups = false;   // how far groups lag
 };
 
 // process: name: value
@@ -132,6 +134,7 @@ int stat(const StatOptions& options) {
     run = default_run_directory(absolute_log_dirs(data));
   }
   if (options.clients) return show_clients(run, options.json);
+  if (options.groups) return show_group_lag(run, options.json, options.watch_s);
   using Clock = std::chrono::steady_clock;
   auto before = read_all(run);
   if (!before) return fail("stat", before.error());
@@ -169,13 +172,18 @@ void add_stat_command(Command app, int& exit_code) {
       .excludes(data);
   const Option clients =
       command.add_flag("--clients", options->clients, "the metrics that clients have pushed, by client");
-  command.add_option("--watch", options->watch_s, "again every so many seconds, with rates")
+  const Option groups =
+      command
+          .add_flag("--groups", options->groups,
+                    "how far consumer groups lag: in records, and by the age of the oldest unread one")
+          .excludes(clients);
+  command.add_option("--watch", options->watch_s, "again every so many seconds, with rates of counters")
       .in_range(0.1, 86400.0)
       .excludes(clients)
       .type_name("SECONDS");
-  command.add_flag("--all", options->all, "also counters that are 0");
-  command.add_flag("--json", options->json, "a JSON object (with --watch: one per line)");
-  add_examples(command, {"stat", "stat --watch 1", "stat --data /srv/log --json"});
+  command.add_flag("--all", options->all, "also counters that are 0").excludes(groups);
+  command.add_flag("--json", options->json, "JSON (with --watch: one value per line)");
+  add_examples(command, {"stat", "stat --watch 1", "stat --data /srv/log --json", "stat --groups --watch 5"});
   command.callback([options, &exit_code] { exit_code = stat(*options); });
 }
 
