@@ -181,6 +181,17 @@ std::uint64_t Node::private_bytes(const std::string& service) const {
   return 0;
 }
 
+Node::Ran Node::run_tool(const std::string& arguments) const {
+  Ran ran;
+  std::FILE* const output =
+      ::popen((TAILRACE_PROGRAMS "/tailrace " + arguments + " --run '" + directory_ + "/run' 2>&1").c_str(), "re");
+  char part[4096];
+  for (std::size_t got = 0; (got = std::fread(part, 1, sizeof part, output)) != 0;) ran.output.append(part, got);
+  const int status = ::pclose(output);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ran;
+}
+
 std::string Node::run_file(const std::string& name) const { return read_text(directory_ + "/run/" + name); }
 std::string Node::said() const { return read_text(directory_ + "/stderr"); }
 

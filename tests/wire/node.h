@@ -49,6 +49,12 @@ class Node {
   [[nodiscard]] std::uint64_t private_bytes(const std::string& service) const;
   // What the processes have written on stderr.
   [[nodiscard]] std::string said() const;
+  // `tailrace ARGUMENTS --run DIR` over this node: what it prints, and its exit status.
+  struct Ran {
+    std::string output;
+    int status = 0;
+  };
+  [[nodiscard]] Ran run_tool(const std::string& arguments) const;
   // A file of the run directory; empty where there is none.
   [[nodiscard]] std::string run_file(const std::string& name) const;
 
