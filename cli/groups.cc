@@ -16,6 +16,7 @@
 #include "cli/reset_plan.h"
 #include "cli/text.h"
 #include "cli/verdicts.h"
+#include "services/node/regex.h"
 
 namespace tailrace::cli {
 namespace {
@@ -264,6 +265,26 @@ void add_reset(Command groups, int& exit_code) {
                          "groups reset-offsets billing --all-topics --to-current --export"});
 }
 
+struct RegexOptions {
+  std::string regex;
+  bool json = false;
+};
+
+int validate_regex(const RegexOptions& options) {
+  constexpr const char* kCommand = "groups validate-regex";
+  const auto compiled = node::Regex::compile(options.regex, node::kTopicRegexBytesMax);
+  const std::string error =
+      compiled ? "" : fmt::format("the regular expression `{}` is invalid: {}", options.regex, compiled.error());
+  if (options.json) {
+    print_json({{"regex", options.regex},
+                {"valid", compiled.has_value()},
+                {"error", compiled ? ordered_json() : ordered_json(compiled.error())}});
+  } else if (compiled) {
+    print("The regular expression `{}` is valid.\n", options.regex);
+  }
+  return compiled ? kExitDone : fail(kCommand, error);
+}
+
 }  // namespace
 
 void add_groups(Command command, GroupsOptions& options) {
@@ -311,6 +332,14 @@ void add_groups_command(Command app, int& exit_code) {
   command.footer("Members may be there, when they are not subscribed to the topic.");
   add_examples(command,
                {"groups delete-offsets billing --topic orders", "groups delete-offsets billing --topic orders:0,3"});
+
+  auto regex = std::make_shared<RegexOptions>();
+  command = groups.add_subcommand("validate-regex", "Check a regular expression for topics; asks no broker");
+  command.add_option("REGEX,--regex", regex->regex, "what a member of a consumer group would be subscribed by")
+      .required();
+  command.add_flag("--json", regex->json, "the verdict as JSON");
+  add_examples(command, {"groups validate-regex 'orders-.*'"});
+  command.callback([regex, &exit_code] { exit_code = validate_regex(*regex); });
 }
 
 }  // namespace tailrace::cli

@@ -53,7 +53,7 @@ bool ClientMetrics::Subscription::matches(const Uuid& instance, const MetricsCli
              text = client.port;
            else
              return false;
-           return node::matches(*pattern, text);
+           return pattern.matches(text);
          });
 }
 

@@ -9,8 +9,8 @@
 #include "services/groupcoord/consumer_records.h"
 #include "services/groupcoord/consumer_update.h"
 #include "services/groupcoord/settings.h"
-#include "services/groupcoord/topic_regex.h"
 #include "services/kafka/messages/consumer_group_heartbeat.h"
+#include "services/node/regex.h"
 
 namespace tailrace::groupcoord {
 
@@ -161,10 +161,11 @@ std::optional<Refusal> ConsumerGroup::check_static(const Request& request) const
 std::optional<Refusal> ConsumerGroup::check_regex(const Request& request) const {
   const std::string_view regex = request.subscribed_topic_regex.value_or("");
   if (regex.empty() || subscriptions_.subscribers(regex) > 0) return std::nullopt;
-  const std::optional<std::string> wrong = what_is_wrong_with(regex);
-  if (!wrong) return std::nullopt;
-  return Refusal{ErrorCode::INVALID_REGULAR_EXPRESSION,
-                 fmt::format("SubscribedTopicRegex `{}` is not a valid regular expression: {}.", regex, *wrong)};
+  const auto compiled = node::Regex::compile(regex, node::kTopicRegexBytesMax);
+  if (compiled) return std::nullopt;
+  return Refusal{
+      ErrorCode::INVALID_REGULAR_EXPRESSION,
+      fmt::format("SubscribedTopicRegex `{}` is not a valid regular expression: {}.", regex, compiled.error())};
 }
 
 std::optional<Refusal> ConsumerGroup::check_leave(const Request& request) const {
