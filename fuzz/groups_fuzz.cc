@@ -501,7 +501,7 @@ void World::run(Bytes left) {
       case kCluster:
         load();
         cluster_ = first % clusters().size();
-        take(shard_->on_image(clusters()[cluster_], moment_));
+        take(shard_->on_image(clusters()[cluster_], ImageChange::between(shard_->image(), *clusters()[cluster_])));
         break;
       default:
         load();

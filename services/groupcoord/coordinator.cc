@@ -5,6 +5,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/observe.h"
+#include "services/groupcoord/image_change.h"
 #include "services/kafka/api_table.h"
 #include "services/kafka/messages/consumer_group_heartbeat.h"
 #include "services/kafka/messages/heartbeat.h"
@@ -35,6 +36,7 @@ Moment Coordinator::moment() const { return {io_.now(), io_.wall_clock_ms()}; }
 // -- Which partitions are ours -------------------------------------------------------------------------------------
 
 void Coordinator::use_image(std::shared_ptr<const node::MetadataImage> image, BrokerId broker) {
+  const auto before = image_ == nullptr ? node::MetadataImage::empty() : image_;
   image_ = std::move(image);
   const node::TopicImage* const topic = image_->find(node::kOffsetsTopic);
   const Uuid id = topic == nullptr ? Uuid{} : topic->id;
@@ -62,7 +64,8 @@ void Coordinator::use_image(std::shared_ptr<const node::MetadataImage> image, Br
     }
     shard->use_epoch(partition.leader_epoch);
   }
-  for (const auto& [index, shard] : hosted_) shard->use_image(image_);
+  const ImageChange change = ImageChange::between(*before, *image_);
+  for (const auto& [index, shard] : hosted_) shard->use_image(image_, change);
 }
 
 std::expected<HostedShard*, ErrorCode> Coordinator::find(std::string_view group) {

@@ -25,10 +25,10 @@ HostedShard::~HostedShard() = default;
 
 Moment HostedShard::moment() const { return {around_.io.now(), around_.io.wall_clock_ms()}; }
 
-void HostedShard::use_image(std::shared_ptr<const node::MetadataImage> image) {
+void HostedShard::use_image(std::shared_ptr<const node::MetadataImage> image, const ImageChange& change) {
   image_ = std::move(image);
   if (shard_ == nullptr) return;
-  Effects effects = shard_->on_image(image_, moment());
+  Effects effects = shard_->on_image(image_, change);
   if (is_loaded_) carry_out(std::move(effects));  // while it is loaded it decides nothing
 }
 

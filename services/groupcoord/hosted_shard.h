@@ -38,8 +38,8 @@ class HostedShard final : public PartitionLog::Reader {
   ~HostedShard();
 
   void use_epoch(LeaderEpoch epoch) { log_.use_epoch(epoch); }
-  // The image that the shard knows; not null.
-  void use_image(std::shared_ptr<const node::MetadataImage> image);
+  // The cluster as it is now; `change`: from the image before to this one.
+  void use_image(std::shared_ptr<const node::MetadataImage> image, const ImageChange& change);
 
   [[nodiscard]] std::int32_t partition() const { return partition_; }
   // The shard, once it is loaded; else nullptr.

@@ -7,6 +7,11 @@
 namespace tailrace::groupcoord {
 namespace {
 
+// Older controllers do not say ids.
+bool is_same_topic(const node::TopicImage& a, const node::TopicImage& b) {
+  return a.id == b.id || a.id.is_zero() || b.id.is_zero();
+}
+
 bool is_same_place(const node::BrokerImage& a, const node::BrokerImage& b) { return a.id == b.id && a.rack == b.rack; }
 
 }  // namespace
@@ -15,9 +20,13 @@ bool is_same_place(const node::BrokerImage& a, const node::BrokerImage& b) { ret
 ImageChange ImageChange::between(const node::MetadataImage& before, const node::MetadataImage& now) {
   ImageChange change;
   auto old = before.topics().begin();
+  const auto append_deleted = [&] {
+    if (!now.brokers().empty()) change.deleted_topics.push_back({old->first, old->second->id});
+  };
   const auto append_gone_before = [&](const std::string* name) {
     for (; old != before.topics().end() && (name == nullptr || old->first < *name); ++old) {
       change.topics.push_back(old->first);
+      append_deleted();
     }
   };
   for (const auto& [name, topic] : now.topics()) {
@@ -27,7 +36,10 @@ ImageChange ImageChange::between(const node::MetadataImage& before, const node::
       change.has_new_topics = true;
       continue;
     }
-    if (old->second != topic) change.topics.push_back(name);
+    if (old->second != topic) {
+      change.topics.push_back(name);
+      if (!is_same_topic(*old->second, *topic)) append_deleted();
+    }
     ++old;
   }
   append_gone_before(nullptr);

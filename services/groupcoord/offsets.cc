@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/base/check.h"
+#include "services/groupcoord/image_change.h"
 #include "services/groupcoord/settings.h"
 #include "services/kafka/errors.h"
 #include "services/kafka/group_record.h"

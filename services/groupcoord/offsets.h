@@ -29,10 +29,7 @@ struct OffsetDeleteResponse;
 
 namespace tailrace::groupcoord {
 
-struct DeletedTopic {
-  std::string name;
-  Uuid id;  // zero: not known
-};
+struct DeletedTopic;
 
 class Offsets {
  public:

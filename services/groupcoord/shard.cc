@@ -8,7 +8,6 @@
 #include "services/groupcoord/consumer_group.h"
 #include "services/groupcoord/consumer_records.h"
 #include "services/groupcoord/conversion.h"
-#include "services/groupcoord/image_change.h"
 #include "services/groupcoord/settings.h"
 #include "services/kafka/group_record.h"
 #include "services/kafka/messages/consumer_group_heartbeat.h"
@@ -416,33 +415,19 @@ void Shard::expire_some(const Moment& moment, Effects& effects) {
 
 // -- The cluster ---------------------------------------------------------------------------------------------------
 
-Effects Shard::on_image(std::shared_ptr<const node::MetadataImage> image, const Moment& /*moment*/) {
+Effects Shard::on_image(std::shared_ptr<const node::MetadataImage> image, const ImageChange& change) {
   Effects effects;
+  // What the change borrows is in both.
   const std::shared_ptr<const node::MetadataImage> before = std::exchange(context_.image, std::move(image));
-  const ImageChange change = ImageChange::between(*before, *context_.image);
   for (const auto& [id, group] : groups_) {
     if (group->type() == GroupType::consumer) static_cast<ConsumerGroup&>(*group).on_image(change);
   }
-  note_deleted_topics(*before, *context_.image);
+  if (!change.deleted_topics.empty()) {
+    std::ranges::copy(change.deleted_topics, std::back_inserter(deleted_topics_));
+    deletion_from_.clear();  // for the new ones all groups have to be looked at
+  }
   forget_deleted_topics(effects);
   return effects;
-}
-
-void Shard::note_deleted_topics(const node::MetadataImage& before, const node::MetadataImage& now) {
-  if (now.brokers().empty()) return;
-  const std::size_t known = deleted_topics_.size();
-  // Both are in order of name, and topics that have not changed are the same objects: this is done for every change of
-  // the cluster.
-  auto at = now.topics().begin();
-  for (const auto& [name, topic] : before.topics()) {
-    while (at != now.topics().end() && at->first < name) ++at;
-    const node::TopicImage* const same = at != now.topics().end() && at->first == name ? at->second.get() : nullptr;
-    // Older controllers do not say ids.
-    const bool is_there = same == topic.get() ||
-                          (same != nullptr && (same->id == topic->id || same->id.is_zero() || topic->id.is_zero()));
-    if (!is_there) deleted_topics_.push_back({name, topic->id});
-  }
-  if (deleted_topics_.size() > known) deletion_from_.clear();  // for the new ones all groups have to be looked at
 }
 
 // While the log is read they wait: what stands further behind may be of them, too.

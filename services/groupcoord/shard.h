@@ -20,6 +20,7 @@
 #include "services/groupcoord/deadlines.h"
 #include "services/groupcoord/effects.h"
 #include "services/groupcoord/group.h"
+#include "services/groupcoord/image_change.h"
 #include "services/groupcoord/offsets.h"
 #include "services/kafka/errors.h"
 
@@ -92,10 +93,9 @@ class Shard {
   // When on_time has something to do, or earlier; nullopt: never.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
   Effects on_time(const Moment& moment);
-  // Topics came, went or changed: offsets of deleted ones go, consumer groups are assigned anew. `image` is the whole
-  // cluster, but for one without brokers, which is that of a node that has not heard of any yet: a topic that the image
-  // before had and this one does not is a deleted one.
-  Effects on_image(std::shared_ptr<const node::MetadataImage> image, const Moment& moment);
+  // Topics came, went or changed: offsets of deleted ones go, consumer groups are assigned anew. `change`: from image()
+  // to `image`.
+  Effects on_image(std::shared_ptr<const node::MetadataImage> image, const ImageChange& change);
 
  private:
   [[nodiscard]] Group* find_group(std::string_view id);
@@ -118,7 +118,6 @@ class Shard {
 
   void expire_some(const Moment& moment, Effects& effects);
   void forget_deleted_topics(Effects& effects);
-  void note_deleted_topics(const node::MetadataImage& before, const node::MetadataImage& now);
 
   Context context_;
   Groups groups_;

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "services/kafka/messages/update_metadata.h"
 #include "tests/unit/consumer_group_world.h"
+#include "tests/unit/support/cluster_image.h"
 
 namespace tailrace::groupcoord {
 namespace {
@@ -34,6 +37,27 @@ TEST(ImageChange, NamesTopicsThatCameWentAndChanged) {
   change = ImageChange::between(*now, *world.context.image);
   EXPECT_EQ(change.topics, (Names{"b"}));
   EXPECT_FALSE(change.has_new_topics);
+}
+
+TEST(ImageChange, TellsDeletedTopicsFromChangedOnes) {
+  const auto deleted = [](const ClusterImage::Image& before, const ClusterImage::Image& now) {
+    std::map<std::string, Uuid> topics;
+    for (const DeletedTopic& topic : ImageChange::between(*before, *now).deleted_topics) topics[topic.name] = topic.id;
+    return topics;
+  };
+  using Topics = std::map<std::string, Uuid>;
+  ClusterImage cluster;
+  for (const char* topic : {"gone", "grown", "old", "replaced"}) cluster.add(topic, 1, 2);
+  const auto before = cluster.add("z-gone", 2, 1);
+  for (const char* topic : {"gone", "z-gone"}) cluster.remove(topic);
+  cluster.add("grown", 1, 3);
+  cluster.add("old", 0, 2);  // an older controller has no ids
+  const auto now = cluster.replace("replaced", 3, 2);
+  EXPECT_EQ(deleted(before, now), (Topics{{"gone", ClusterImage::id_of(1)},
+                                          {"replaced", ClusterImage::id_of(1)},
+                                          {"z-gone", ClusterImage::id_of(2)}}));
+  EXPECT_EQ(deleted(now, now), Topics{});
+  EXPECT_EQ(deleted(before, node::MetadataImage::empty()), Topics{}) << "nothing has been heard of the cluster yet";
 }
 
 TEST(ImageChange, SeesThatABrokerMoved) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "services/groupcoord/image_change.h"
 #include "tests/unit/support/offsets_world.h"
 
 namespace tailrace::groupcoord {

@@ -219,7 +219,10 @@ class ShardWorld : public ::testing::Test {
     take(std::move(effects));
     return error;
   }
-  void image(ClusterImage::Image image) { take(shard_->on_image(std::move(image), moment_)); }
+  void image(ClusterImage::Image image) {
+    const ImageChange change = ImageChange::between(shard_->image(), *image);
+    take(shard_->on_image(std::move(image), change));
+  }
 
   // -- Time --
 
