@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "services/node/client_match.h"
 #include "services/node/group_config.h"
@@ -29,7 +30,7 @@ std::unexpected<Refusal> refuse(ErrorCode code, std::string message) {
 std::optional<Refusal> refuse_form(const ConfigWish& wish) {
   if (wish.is_repeated) return Refusal{ErrorCode::INVALID_REQUEST, "Each resource must appear at most once."};
   std::set<std::string_view> keys;
-  std::string nulls;
+  std::vector<std::string_view> nulls;  // a key may be empty
   for (const ConfigWish::Change& change : wish.changes) {
     if (!keys.insert(change.key).second) {
       return Refusal{ErrorCode::INVALID_REQUEST, "Error due to duplicate config keys"};
@@ -38,11 +39,12 @@ std::optional<Refusal> refuse_form(const ConfigWish& wish) {
       return Refusal{ErrorCode::INVALID_REQUEST,
                      fmt::format("Unknown operation {} on config {}", static_cast<int>(change.operation), change.key)};
     }
-    if (change.operation == ConfigOperation::remove || change.value) continue;
-    if (!nulls.empty()) nulls += ", ";
-    nulls += change.key;
+    if (change.operation != ConfigOperation::remove && !change.value) nulls.push_back(change.key);
   }
-  if (!nulls.empty()) return Refusal{ErrorCode::INVALID_REQUEST, "Null value not supported for : " + nulls};
+  if (!nulls.empty()) {
+    return Refusal{ErrorCode::INVALID_REQUEST,
+                   fmt::format("Null value not supported for : {}", fmt::join(nulls, ", "))};
+  }
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "services/node/topic_config.h"
 #include "services/zkbridge/assignment.h"
@@ -108,12 +109,13 @@ std::expected<std::vector<PartitionState>, Refusal> plan_automatic(const Cluster
 }
 
 std::expected<node::ConfigMap, Refusal> plan_configs(const node::BrokerConfigs& broker, const Wish& wish) {
-  std::string nulls;
+  std::vector<std::string_view> nulls;  // a name may be empty
   for (const auto& config : wish.configs) {
-    if (!config.value) nulls += (nulls.empty() ? "" : ",") + std::string(config.name);
+    if (!config.value) nulls.push_back(config.name);
   }
   if (!nulls.empty()) {
-    return refuse(ErrorCode::INVALID_CONFIG, "Null value not supported for topic configs: " + nulls);
+    return refuse(ErrorCode::INVALID_CONFIG,
+                  fmt::format("Null value not supported for topic configs: {}", fmt::join(nulls, ",")));
   }
   node::ConfigMap configs;
   for (const auto& config : wish.configs) {

@@ -103,6 +103,7 @@ TEST_F(Plans, WhatATopicCannotBeGivenIsRefusedInKafkasWords) {
        "INVALID_REQUEST Error due to duplicate config keys"},
       {{{"retention.ms", set, std::nullopt}, {"retention.bytes", append, std::nullopt}},
        "INVALID_REQUEST Null value not supported for : retention.ms, retention.bytes"},
+      {{{"", set, std::nullopt}}, "INVALID_REQUEST Null value not supported for : "},
       {{{"retention.ms", ConfigOperation{9}, "1"}}, "INVALID_REQUEST Unknown operation 9 on config retention.ms"},
       {{{"min.compaction.lag.ms", set, "100"}, {"max.compaction.lag.ms", set, "50"}},
        "INVALID_CONFIG conflict topic config setting min.compaction.lag.ms (100) > max.compaction.lag.ms (50)"},

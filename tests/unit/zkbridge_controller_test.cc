@@ -503,6 +503,7 @@ std::vector<Refused> refused_topics() {
   };
   config("foo", "1", "Unknown topic config name: foo");
   config("retention.ms", std::nullopt, "Null value not supported for topic configs: retention.ms");
+  config("", std::nullopt, "Null value not supported for topic configs: ");
   config("retention.ms", "abc", nullptr);
   config("retention.ms", "-5", nullptr);
   config("cleanup.policy", "foo", nullptr);
