@@ -41,12 +41,6 @@ ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json();
 }
 
-// How old the oldest unread record is. A record of the future is as old as nothing.
-std::optional<std::int64_t> age_ms(const LagRow& row, TimestampMs now) {
-  if (!row.oldest_unread) return std::nullopt;
-  return std::max<std::int64_t>(0, now - *row.oldest_unread);
-}
-
 // Ends of all partitions of all groups, and with --time the times of what is unread, are asked for together.
 Outcome<void> look_at_partitions(Client& client, bool with_times, std::vector<Shown>& all) {
   std::set<std::string> names;
@@ -97,7 +91,7 @@ Rows offset_rows(const Shown& shown, const GroupsDescribeOptions& options) {
     row.push_back(or_dash(one.end));
     row.push_back(or_dash(one.lag()));
     if (options.time) {
-      const auto age = age_ms(one, now);
+      const auto age = lag_ms(one.lag(), one.oldest_unread, now);
       row.push_back(age ? human_duration(*age) : "-");
     }
     row.push_back(one.member ? one.member->id : "-");
@@ -180,7 +174,7 @@ ordered_json row_json(const LagRow& row, const GroupsDescribeOptions& options, T
   out["lag"] = or_null(row.lag());
   if (options.time) {
     out["oldest_unread_timestamp"] = or_null(row.oldest_unread);
-    out["lag_ms"] = or_null(age_ms(row, now));
+    out["lag_ms"] = or_null(lag_ms(row.lag(), row.oldest_unread, now));
   }
   const auto member = [&](const std::string& text) { return row.member ? ordered_json(text) : ordered_json(); };
   static const GroupMember kNobody;

@@ -1,6 +1,6 @@
 #include "cli/record_times.h"
 
-#include <optional>
+#include <algorithm>
 
 #include "engine/record/first_time.h"
 #include "services/kafka/messages/fetch.h"
@@ -61,6 +61,13 @@ Outcome<std::map<PartitionKey, TimestampMs>> record_times(Client& client, const 
     }
   }
   return times;
+}
+
+std::optional<std::int64_t> lag_ms(std::optional<std::int64_t> lag, std::optional<TimestampMs> oldest_unread,
+                                   TimestampMs now) {
+  if (lag == 0) return 0;
+  if (!oldest_unread) return std::nullopt;
+  return std::max<std::int64_t>(0, now - *oldest_unread);
 }
 
 }  // namespace tailrace::cli

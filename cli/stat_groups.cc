@@ -16,6 +16,7 @@
 
 #include "cli/connection.h"
 #include "cli/output.h"
+#include "cli/record_times.h"
 #include "cli/text.h"
 #include "engine/io/io.h"
 #include "engine/ipc/message_channel.h"
@@ -215,9 +216,7 @@ std::optional<std::int64_t> LaggingPartition::lag() const {
 }
 
 std::optional<std::int64_t> LaggingPartition::lag_ms(TimestampMs now) const {
-  if (lag() == 0) return 0;
-  if (!oldest_unread) return std::nullopt;
-  return std::max<std::int64_t>(0, now - *oldest_unread);
+  return cli::lag_ms(lag(), oldest_unread, now);
 }
 
 std::string lag_table(const std::vector<LaggingGroup>& groups, TimestampMs now) {

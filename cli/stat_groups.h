@@ -20,8 +20,7 @@ struct LaggingPartition {
 
   // In records, as kafka-consumer-groups counts it: also from an offset outside of the log.
   [[nodiscard]] std::optional<std::int64_t> lag() const;
-  // How old the oldest unread record is, in milliseconds; 0 where there is none. A record of the future is as old as
-  // nothing. nullopt: not known, or the group is beyond the end.
+  // As cli::lag_ms.
   [[nodiscard]] std::optional<std::int64_t> lag_ms(TimestampMs now) const;
 };
 
