@@ -30,8 +30,8 @@ class Member(ConsumerRebalanceListener):
         while self.consumer is None and not stopping:  # it asks for the broker's versions once, and gives up
             try:
                 self.consumer = self.connect()
-            except NoBrokersAvailable:
-                say("note", "no broker")
+            except (NoBrokersAvailable, ValueError) as error:  # ValueError: it waits for a socket that it has just closed
+                say("note", "no broker", repr(error))
         self.next = {}  # TopicPartition: what is to be committed
 
     def connect(self):
