@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/absent.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/record_times.h"
@@ -28,17 +29,6 @@ struct Shown {
 TimestampMs now_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
-template <class Number>
-std::string or_dash(const std::optional<Number>& number) {
-  return number ? std::to_string(*number) : "-";
-}
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-template <class Value>
-ordered_json or_null(const std::optional<Value>& value) {
-  return value ? ordered_json(*value) : ordered_json();
 }
 
 // Ends of all partitions of all groups, and with --time the times of what is unread, are asked for together.

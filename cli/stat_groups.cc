@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/absent.h"
 #include "cli/connection.h"
 #include "cli/output.h"
 #include "cli/record_times.h"
@@ -39,16 +40,6 @@ constexpr Duration kLoadingPause = std::chrono::milliseconds(100);
 TimestampMs now_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
-template <class Value>
-std::string or_dash(const std::optional<Value>& value) {
-  return value ? std::to_string(*value) : "-";
-}
-
-template <class Value>
-ordered_json or_null(const std::optional<Value>& value) {
-  return value ? ordered_json(*value) : ordered_json();
 }
 
 // Asks groupcoord for one page after the other.
