@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/absent.h"
 #include "cli/admin.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -58,7 +59,7 @@ ordered_json brokers_json(const ClusterReply& reply) {
     all.push_back({{"id", broker.broker_id},
                    {"host", broker.host},
                    {"port", broker.port},
-                   {"rack", broker.rack ? ordered_json(*broker.rack) : ordered_json()},
+                   {"rack", or_null(broker.rack)},
                    {"fenced", broker.is_fenced}});
   }
   return all;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/absent.h"
 #include "cli/output.h"
 #include "cli/quota_text.h"
 #include "cli/text.h"
@@ -18,12 +19,10 @@ constexpr std::string_view kCommand = "configs describe";
 ordered_json to_json(const Setting& setting) {
   ordered_json synonyms = ordered_json::array();
   for (const Setting::Synonym& one : setting.synonyms) {
-    synonyms.push_back({{"name", one.name},
-                        {"value", one.value ? ordered_json(*one.value) : ordered_json()},
-                        {"source", source_name(one.source)}});
+    synonyms.push_back({{"name", one.name}, {"value", or_null(one.value)}, {"source", source_name(one.source)}});
   }
   ordered_json out = {{"name", setting.name},
-                      {"value", setting.value ? ordered_json(*setting.value) : ordered_json()},
+                      {"value", or_null(setting.value)},
                       {"source", source_name(setting.source)},
                       {"type", setting_type_name(setting.type)},
                       {"read_only", setting.is_read_only},

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/absent.h"
 #include "cli/commands.h"
 #include "cli/config_text.h"
 #include "cli/output.h"
@@ -111,9 +112,7 @@ int remove(const GroupsOptions& options) {
     } else if (!options.json) {
       print("Deleted group {}.\n", verdict.name);
     }
-    all.push_back({{"group", verdict.name},
-                   {"done", error.empty()},
-                   {"error", error.empty() ? ordered_json() : ordered_json(error)}});
+    all.push_back({{"group", verdict.name}, {"done", error.empty()}, {"error", or_null(error)}});
   }
   if (options.json) print_json(all);
   return status;
@@ -166,7 +165,7 @@ int remove_offsets(const DeleteOffsetsOptions& options) {
                    {"topic", key.topic},
                    {"partition", key.partition},
                    {"done", error.empty()},
-                   {"error", error.empty() ? ordered_json() : ordered_json(error)}});
+                   {"error", or_null(error)}});
   }
   if (options.json) {
     print_json(all);
@@ -273,16 +272,14 @@ struct RegexOptions {
 int validate_regex(const RegexOptions& options) {
   constexpr const char* kCommand = "groups validate-regex";
   const auto compiled = node::Regex::compile(options.regex, node::kTopicRegexBytesMax);
-  const std::string error =
-      compiled ? "" : fmt::format("the regular expression `{}` is invalid: {}", options.regex, compiled.error());
+  const std::string error = compiled ? "" : compiled.error();
   if (options.json) {
-    print_json({{"regex", options.regex},
-                {"valid", compiled.has_value()},
-                {"error", compiled ? ordered_json() : ordered_json(compiled.error())}});
+    print_json({{"regex", options.regex}, {"valid", compiled.has_value()}, {"error", or_null(error)}});
   } else if (compiled) {
     print("The regular expression `{}` is valid.\n", options.regex);
   }
-  return compiled ? kExitDone : fail(kCommand, error);
+  if (compiled) return kExitDone;
+  return fail(kCommand, fmt::format("the regular expression `{}` is invalid: {}", options.regex, error));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // `tailrace groups describe`.
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/absent.h"
+#include "cli/clock.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/record_times.h"
@@ -25,11 +25,6 @@ struct Shown {
   CommittedOffsets committed;
   std::vector<LagRow> rows;
 };
-
-TimestampMs now_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
 
 // Ends of all partitions of all groups, and with --time the times of what is unread, are asked for together.
 Outcome<void> look_at_partitions(Client& client, bool with_times, std::vector<Shown>& all) {
@@ -72,7 +67,7 @@ Rows offset_rows(const Shown& shown, const GroupsDescribeOptions& options) {
   rows[0].insert(rows[0].end(), {"CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"});
   if (options.time) rows[0].emplace_back("LAG-TIME");
   rows[0].insert(rows[0].end(), {"CONSUMER-ID", "HOST", "CLIENT-ID"});
-  const TimestampMs now = now_ms();
+  const TimestampMs now = wall_clock_ms();
   for (const LagRow& one : shown.rows) {
     std::vector<std::string> row = {shown.group.group, one.key.topic, std::to_string(one.key.partition)};
     const bool has_epoch = one.committed && one.committed->leader_epoch >= 0;
@@ -148,7 +143,7 @@ ordered_json member_json(const GroupMember& member) {
     out["epoch"] = *member.epoch;
     out["target_assignment"] = keys_json(member.target_assignment);
     out["topics"] = member.topics;
-    out["topic_regex"] = member.topic_regex.empty() ? ordered_json() : ordered_json(member.topic_regex);
+    out["topic_regex"] = or_null(member.topic_regex);
     out["rack"] = or_null(member.rack);
     out["upgraded"] = or_null(member.is_upgraded);
   }
@@ -184,7 +179,7 @@ ordered_json to_json(const Shown& shown, const GroupsDescribeOptions& options) {
   }
   out["type"] = group.type;
   out["state"] = group.state;
-  out["assignor"] = group.assignor.empty() ? ordered_json() : ordered_json(group.assignor);
+  out["assignor"] = or_null(group.assignor);
   out["group_epoch"] = or_null(group.epoch);
   out["target_assignment_epoch"] = or_null(group.target_assignment_epoch);
   out["coordinator"] = {{"id", group.coordinator}, {"host", group.address.host}, {"port", group.address.port}};
@@ -195,7 +190,7 @@ ordered_json to_json(const Shown& shown, const GroupsDescribeOptions& options) {
     out["member_count"] = group.members.size();
   }
   if (!options.members && !options.state) {
-    const TimestampMs now = now_ms();
+    const TimestampMs now = wall_clock_ms();
     out["offsets"] = ordered_json::array();
     for (const LagRow& row : shown.rows) out["offsets"].push_back(row_json(row, options, now));
   }

@@ -1,12 +1,13 @@
 // `tailrace groups reset-offsets`: everything is planned before anything is committed.
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "cli/absent.h"
+#include "cli/clock.h"
 #include "cli/config_text.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -40,10 +41,8 @@ Outcome<std::int64_t> time_before_now(std::string_view duration) {
     return std::unexpected(
         fmt::format("\"{}\" is no duration; write PnDTnHnMnS, as P1D for a day or PT1H30M for 90 minutes", duration));
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
   std::int64_t time = 0;
-  if (__builtin_sub_overflow(now_ms, *ms, &time)) time = std::numeric_limits<std::int64_t>::max();
+  if (__builtin_sub_overflow(wall_clock_ms(), *ms, &time)) time = std::numeric_limits<std::int64_t>::max();
   return std::max<std::int64_t>(0, time);
 }
 
@@ -225,7 +224,7 @@ int show(const GroupsResetOptions& options, const std::vector<Done>& done) {
                    {"partition", one.key.partition},
                    {"new_offset", one.offset},
                    {"done", options.execute && one.error.empty()},
-                   {"error", one.error.empty() ? ordered_json() : ordered_json(one.error)}});
+                   {"error", or_null(one.error)}});
   }
   if (options.json) {
     print_json(all);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "cli/clock.h"
 #include "cli/output.h"
 #include "cli/payloads.h"
 #include "cli/perf.h"
@@ -95,13 +96,12 @@ Outcome<void> produce(const PerfLatencyOptions& options, Producer& producer, std
     if (auto worked = work_until(producer, due); !worked) return worked;
     const Stamp stamp{.run = run, .number = sent, .due_ns = due.time_since_epoch().count()};
     std::memcpy(value.data(), &stamp, sizeof stamp);
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
     auto added = producer.add({.topic = options.topic,
                                .partition = -1,
                                .key = std::nullopt,
                                .value = as_bytes(value),
                                .headers = {},
-                               .timestamp = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()});
+                               .timestamp = wall_clock_ms()});
     if (!added) return added;
     if (auto worked = producer.work({}); !worked) return worked;
   }

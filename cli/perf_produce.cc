@@ -1,6 +1,7 @@
 // `tailrace perf produce`: sends records at a rate, or as fast as they are taken, and measures acknowledgements.
 #include <algorithm>
 
+#include "cli/clock.h"
 #include "cli/config_text.h"
 #include "cli/output.h"
 #include "cli/payloads.h"
@@ -13,11 +14,6 @@ constexpr std::string_view kCommand = "perf produce";
 using Clock = Schedule::Clock;
 
 std::int64_t to_tag(Clock::time_point time) { return time.time_since_epoch().count(); }
-
-TimestampMs wall_clock_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 Outcome<Payloads> make_payloads(const PerfProduceOptions& options) {
   const auto seed = static_cast<std::uint64_t>(to_tag(Clock::now()));

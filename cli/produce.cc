@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "cli/client.h"
+#include "cli/clock.h"
 #include "cli/command.h"
 #include "cli/json_record.h"
 #include "cli/output.h"
@@ -44,11 +44,6 @@ struct ProduceOptions {
   std::string acks = "all";
   bool json = false;
 };
-
-TimestampMs wall_clock_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // Turns lines into records.
 class LineProducer {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/absent.h"
 #include "cli/admin.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -157,7 +158,7 @@ int print_result(const RecordsOptions& options, const std::vector<Deletion>& del
     all.push_back({{"topic", key.topic},
                    {"partition", key.partition},
                    {"low_watermark", one.error.empty() ? ordered_json(one.low_watermark) : ordered_json()},
-                   {"error", one.error.empty() ? ordered_json() : ordered_json(one.error)}});
+                   {"error", or_null(one.error)}});
   }
   if (options.json) {
     print_json(all);

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/absent.h"
+#include "cli/clock.h"
 #include "cli/connection.h"
 #include "cli/output.h"
 #include "cli/record_times.h"
@@ -36,11 +37,6 @@ using nlohmann::ordered_json;
 constexpr Duration kPatience = std::chrono::seconds(10);
 // While groupcoord still reads its groups.
 constexpr Duration kLoadingPause = std::chrono::milliseconds(100);
-
-TimestampMs now_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
 
 // Asks groupcoord for one page after the other.
 class LagAsker {
@@ -251,7 +247,7 @@ int show_group_lag(const std::string& run, bool as_json, double watch_s) {
     const auto groups = ask_groupcoord(run);
     if (!groups) return fail("stat", groups.error());
     if (!as_json && watch_s > 0 && isatty(STDOUT_FILENO) == 1) write_out("\033[H\033[2J");
-    write_out(as_json ? lag_json(*groups, now_ms()) : lag_table(*groups, now_ms()));
+    write_out(as_json ? lag_json(*groups, wall_clock_ms()) : lag_table(*groups, wall_clock_ms()));
     std::fflush(stdout);
     if (watch_s <= 0) return kExitDone;
     std::this_thread::sleep_for(std::chrono::duration<double>(watch_s));
